@@ -32,7 +32,7 @@ std::string identity(const SolveOptions& options) {
       "{}\nworkers={}\nkind={}\nprecision={}\n"
       "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={} {}\n"
       "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}\nout of core={}\n"
-      "save={}\nnull space={}\ndeterminant={}",
+      "save={}\nnull space={}\ndeterminant={}\nfront grids={}",
       ESPALIER_VERSION, options.input_name(),
       options.source.shift ? options.source.shift->real() : 0,
       options.source.shift ? options.source.shift->imag() : 0,
@@ -43,7 +43,8 @@ std::string identity(const SolveOptions& options) {
       static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
       solver.delay_reserve, options.transposed, options.conjugate_transposed,
       solver.refine, solver.estimate_errors, options.rhs, options.explains(),
-      solver.out_of_core, options.save, options.null_space, options.determinant);
+      solver.out_of_core, options.save, options.null_space, options.determinant,
+      static_cast<int>(solver.front_grids));
 }
 
 // Process 0 has read them.
@@ -69,6 +70,7 @@ ProcessFigures figures_of(Cluster& cluster, const Solver& solver, const SolveRun
   figures.messages = cluster.sum(facts.sent.messages);
   figures.sequential_least = facts.sequential_least;
   figures.shared_nodes = facts.shared_nodes;
+  figures.grid_nodes = facts.grid_nodes;
   figures.spill_file = cluster.gather_all(solver.bytes_to_spill());
   figures.written = cluster.gather_all(io.bytes_written);
   figures.read = cluster.gather_all(io.bytes_read);

@@ -23,6 +23,8 @@ void report_processes(Report& report, const ProcessFigures& figures) {
   };
   report.count("processes", "processes", std::ssize(figures.peak));
   report.count("shared_nodes", "nodes that several share", figures.shared_nodes);
+  if (figures.grid_nodes > 0)
+    report.count("grid_nodes", "  in tiles over grids", figures.grid_nodes);
   report.bytes("process_peak_rss_bytes", "peak of each (VmHWM)", figures.peak);
   report.bytes("process_baseline_rss_bytes", "  resident before the first front",
                figures.baseline);

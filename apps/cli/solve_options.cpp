@@ -20,6 +20,7 @@ namespace espalier::cli {
 namespace {
 
 using solver::FactorKind;
+using solver::FrontGrids;
 using solver::Precision;
 using Scaling = solver::PrepareOptions::Scaling;
 
@@ -107,6 +108,16 @@ void add_numerics(CLI::App& app, SolveOptions& options) {
                "Condition number and bound of the error: a few more solves");
 }
 
+void add_front_grids(CLI::App& app, FrontGrids& grids) {
+  add_choice<FrontGrids>(app, "--front-grids", grids,
+                         {{"never", FrontGrids::kNever},
+                          {"volume", FrontGrids::kByVolume},
+                          {"always", FrontGrids::kAlways}},
+                         "Whether fronts that processes share are in tiles over\n"
+                         "grids of them; by volume: where a process receives less\n"
+                         "by a quarter; spd, on several processes");
+}
+
 void add_bound(CLI::App& app, SolveOptions& options) {
   add_memory(app, options.memory, "none");
   const auto read = [&options](const std::string& text) {
@@ -133,15 +144,37 @@ void refuse_beside_factor(CLI::App& app) {
   app.parse_complete_callback([&app] {
     if (app.count("--factor") == 0) return;
     for (const char* other :
-         {"MATRIX", "--grid", "--shift", "--save", "--kind", "--precision", "--scaling",
-          "--pivot-threshold", "--trace", "--memory", "--delay-reserve", "--out-of-core",
-          "--ordering", "--order", "--mapping", "--low-rank", "--explain", "--report",
-          "--schur"})
+         {"MATRIX",        "--grid",      "--shift",         "--save",
+          "--kind",        "--precision", "--scaling",       "--pivot-threshold",
+          "--trace",       "--memory",    "--delay-reserve", "--out-of-core",
+          "--ordering",    "--order",     "--mapping",       "--low-rank",
+          "--front-grids", "--explain",   "--report",        "--schur"})
       if (app.count(other) > 0)
         throw CLI::ExcludesError(
             fmt::format("--factor goes without {}: the file has decided it", other),
             CLI::ExitCodes::ExcludesError);
   });
+}
+
+// What is for L L^T alone, or for all but it.
+void check_what_kind_has(const SolveOptions& options) {
+  const bool spd = options.solver.kind == FactorKind::kCholesky;
+  if (spd && options.delay_reserve)
+    throw Refused(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
+                              format_size(*options.delay_reserve)),
+                  drop_option("--delay-reserve"));
+  if (spd && options.pivot_threshold)
+    throw Refused(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
+                              *options.pivot_threshold),
+                  drop_option("--pivot-threshold"));
+  if (spd && options.solver.prepare.scaling == Scaling::kMatching)
+    throw Refused(
+        "--scaling matching: --kind spd has its pivots on the diagonal; "
+        "take equilibrate or auto",
+        set_option("--scaling", "auto"));
+  if (!spd && options.solver.front_grids != FrontGrids::kNever)
+    throw Refused("--front-grids: L L^T alone has tiles over grids, --kind spd",
+                  drop_option("--front-grids"));
 }
 
 void check_low_rank(const SolveOptions& options) {
@@ -202,6 +235,7 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
   add_ordering(app, options.solver.analysis.ordering);
   add_order_kind(app, options.solver.order);
   add_mapping(app, options.solver.mapping);
+  add_front_grids(app, options.solver.front_grids);
   app.add_option("--scheduler", options.solver.scheduler,
                  "espalier, or a policy of StarPU's own, which keeps no bound");
   app.add_flag("--explain", options.explain,
@@ -213,7 +247,6 @@ void add_solve_options(CLI::App& app, SolveOptions& options) {
 }
 
 void check_combinations(const SolveOptions& options) {
-  const bool spd = options.solver.kind == FactorKind::kCholesky;
   const MatrixSource& source = options.source;
   if (options.factor.empty() && source.file.empty() == source.grid.empty())
     throw Refused("solve: give either a matrix file, --grid or --factor",
@@ -230,19 +263,7 @@ void check_combinations(const SolveOptions& options) {
         fmt::format("--delay-reserve {}: without --memory, delayed pivots have no limit",
                     format_size(*options.delay_reserve)),
         set_option("--memory", "min"));
-  if (spd && options.delay_reserve)
-    throw Refused(fmt::format("--delay-reserve {}: --kind spd delays no pivots",
-                              format_size(*options.delay_reserve)),
-                  drop_option("--delay-reserve"));
-  if (spd && options.pivot_threshold)
-    throw Refused(fmt::format("--pivot-threshold {}: --kind spd chooses no pivots",
-                              *options.pivot_threshold),
-                  drop_option("--pivot-threshold"));
-  if (spd && options.solver.prepare.scaling == Scaling::kMatching)
-    throw Refused(
-        "--scaling matching: --kind spd has its pivots on the diagonal; "
-        "take equilibrate or auto",
-        set_option("--scaling", "auto"));
+  check_what_kind_has(options);
   check_low_rank(options);
   if (!options.trace.empty() && !options.solver.out_of_core.empty())
     throw Refused(

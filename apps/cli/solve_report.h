@@ -21,6 +21,7 @@ struct ProcessFigures {
   std::vector<Bytes> spill_file, written, read;  ///< out of core
   Bytes sequential_least = 0;  ///< of the fronts in the memory of one process
   std::int64_t shared_nodes = 0;
+  std::int64_t grid_nodes = 0;  ///< of these, in tiles over a grid of processes
 };
 
 /// What is known of a run of `espalier solve` when it has ended well.

@@ -96,6 +96,14 @@ TEST(SolveOnCluster, SolvesAGridInsideTheLeastBoundOfEachProcess) {
   }
 }
 
+TEST(SolveOnCluster, HasTilesOverGridsWhereItIsToldSo) {
+  const json report = expect_solved_by(
+      2, solve_with(2, {"--grid", "28x28x28", "--kind", "spd", "--front-grids", "always",
+                        "--memory", "min", "--workers", "1", "--json"}));
+  EXPECT_GT(report.value("grid_nodes", 0), 0);
+  EXPECT_LE(report.value("forward_error", 1.0), 1e-10);
+}
+
 TEST(SolveOnCluster, SolvesEveryKindAsOneProcessDoes) {
   const TemporaryFile general(wind(40, 35).text("general"));
   const TemporaryFile symmetric(shifted(36, 36).text("symmetric"));

@@ -40,6 +40,7 @@ const Refusal kSolve[] = {
     {"scheduler", {"solve", "{spd}", "--scheduler", "nobody"}},
     {"scheduler_with_bound", {"solve", "{spd}", "--scheduler", "lws", "--memory", "min"}},
     {"workers", {"solve", "{spd}", "--workers", "100000"}},
+    {"grids_of_any_kind", {"solve", "{spd}", "--front-grids", "volume"}},
     {"low_rank_of_general", {"solve", "{unsymmetric}", "--low-rank", "1e-8"}},
     {"low_rank_of_indefinite", {"solve", "{indefinite}", "--low-rank", "1e-8"}},
     {"low_rank_of_complex",

@@ -179,7 +179,8 @@ TEST(Saved, RefusesWhatTheFileHasDecided) {
                                              {"--out-of-core", "."},
                                              {"--ordering", "natural"},
                                              {"--order", "liu"},
-                                             {"--mapping", "proportional"}}) {
+                                             {"--mapping", "proportional"},
+                                             {"--front-grids", "volume"}}) {
     std::vector<std::string> words = {"--factor", "f"};
     words.insert(words.end(), more.begin(), more.end());
     expect_refused(words, {"--factor", more.size() == 1 ? "MATRIX" : more.front()});

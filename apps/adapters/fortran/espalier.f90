@@ -45,7 +45,7 @@ module espalier
     integer(c_int64_t) :: schur_count = 0
     real(c_double) :: low_rank = 0
     type(c_ptr) :: communicator = c_null_ptr
-    integer(c_int32_t) :: factor_parts = 0, reserved = 0
+    integer(c_int32_t) :: factor_parts = 0, front_grids = 0
     type(c_funptr) :: progress = c_null_funptr
     type(c_ptr) :: progress_context = c_null_ptr
   end type

@@ -97,6 +97,7 @@ class ClusterNumeric : public TypedNumeric<T> {
   }
   void load_parts(const Symbolic& symbolic, const AssemblyTree& tree, SectionReader& file,
                   Factor<T>& factor) const override {
+    note_strips(symbolic, tree, site_.distribution, factor);
     for_each_shared(
         {symbolic, tree, factor}, [&](std::int32_t node, const ByteRanges& blocks) {
           if (total(blocks) > file.bytes_left()) file.fail("ends inside a shared front");

@@ -49,6 +49,7 @@ SystemFacts Solver::Impl::system_facts() const {
           .precision = options_.precision,
           .workers = tree_workers_,
           .of_transposed = options_.of_transposed,
+          .front_grids = options_.front_grids,
           .pivot_threshold = options_.pivot_threshold,
           .largest_entry = largest_entry_,
           .pivots = facts_};
@@ -63,6 +64,7 @@ Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& o
   options_.kind = saved.facts.asked_kind;
   options_.precision = saved.facts.precision;
   options_.of_transposed = saved.facts.of_transposed;
+  options_.front_grids = saved.facts.front_grids;
   options_.pivot_threshold = saved.facts.pivot_threshold;
   facts_ = saved.facts.pivots;
 }

@@ -8,6 +8,7 @@
 #include "solver/api/solver_processes.h"
 #include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/move_columns.h"
+#include "solver/distributed/original_tiles.h"
 #include "solver/memory/process_memory.h"
 #include "solver/tree/spill_plan.h"
 
@@ -56,7 +57,11 @@ Bytes Solver::Impl::matrix_bytes(const FrontDistribution& distribution) const {
       entries += all.entries_before[range.end] - all.entries_before[range.begin];
   const Bytes rows = RowExchange::bytes_under(
       all.communicator, ranges, analysis_.permuted)[all.communicator.rank()];
-  return entries * entry + rows +
+  const Bytes tiles = original_tile_bytes(
+      analysis_.symbolic, all.whole, distribution, all.communicator.rank(),
+      static_cast<Bytes>(analysis_.permuted.parts() * sizeof(double)),
+      all.entries_before);
+  return entries * entry + rows + tiles +
          static_cast<Bytes>((ranges.capacity() + ranges.size()) * sizeof(ColumnRange));
 }
 
@@ -135,9 +140,12 @@ void Solver::Impl::foresee_baselines() {
 
 Solver::Impl::ProcessPart Solver::Impl::part_under(const TreeMapping& mapping) const {
   const Processes& all = *processes_;
+  // What may go on as L D L^T stays in block columns.
+  const FrontGrids grids =
+      options_.kind == FactorKind::kCholesky ? options_.front_grids : FrontGrids::kNever;
   ProcessPart part{
       .distribution = distribute_fronts(analysis_.symbolic, all.whole,
-                                        all.communicator.size(), mapping.group),
+                                        all.communicator.size(), mapping.group, grids),
       .witness = mapping.witness};
   part.tree = part_of(analysis_.symbolic, all.whole, part.distribution,
                       all.communicator.rank(), &part.received);

@@ -274,6 +274,9 @@ ProcessFacts Solver::Impl::process_facts() const {
           .sequential_least = processes_->sequential_least,
           .shared_nodes = std::ranges::count_if(
               groups, [](const WorkerRange& group) { return group.count > 1; }),
+          .grid_nodes = std::ranges::count_if(
+              processes_->distribution.grid,
+              [](const FrontGrid& grid) { return grid.strips() > 1; }),
           .sent = processes_->channel->sent()};
 }
 

@@ -35,6 +35,7 @@ struct DataRequest {
   Kind kind = Kind::kPanel;
   std::int32_t node = 0;
   std::int32_t block = 0;  ///< kPanel, kSlots: of the panel; kPiece: of the parent
+  std::int32_t strip = 0;  ///< kPanel: of it; kPiece: of the child
   /// kPiece: FrontPiece; kDelays: number of the child, first 0: how many, 1: all of them.
   std::int32_t child = 0, first = 0, last = 0;
   Bytes offset = 0, bytes = 0;  ///< of slots; kTensor: number of the message, and bytes

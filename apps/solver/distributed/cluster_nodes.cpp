@@ -10,6 +10,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/distributed/deal_out_delays.h"
+#include "solver/distributed/original_tiles.h"
 #include "solver/distributed/own_panels.h"
 #include "solver/distributed/shared_front.h"
 
@@ -47,7 +48,8 @@ class ClusterRun final : public SharedRun<T> {
   const FrontContext<T>& context_;
   const std::int32_t number_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;                                  // of what follows
+  std::vector<std::vector<FrontEntry<T>>> original_;  // of each node; empty: no tiles
   bool told_ = false;
   std::map<std::int32_t, std::unique_ptr<SharedFront<T>>> fronts_;  // that are open
   std::map<std::int32_t, std::vector<Waiting>> waiting_;  // for nodes to be opened
@@ -69,6 +71,11 @@ ClusterRun<T>::ClusterRun(ClusterNodes<T>& nodes, Communicator& communicator,
   const bool some_spill = communicator_.smallest(spills ? 0 : 1) == 0;
   deal_out_delays(context.symbolic, context.tree, distribution_, context.pivoting,
                   some_spill, context.reserve);
+  if (!distribution.grid.empty()) {
+    note_strips(context.symbolic, context.tree, distribution_, context.factor);
+    original_ = original_tiles<T>(communicator_, context.symbolic, context.tree,
+                                  distribution_, context.permuted);
+  }
   channel_.serve_with(
       [this](std::int32_t from, const DataRequest& request) { serve(from, request); });
 }
@@ -76,9 +83,11 @@ ClusterRun<T>::ClusterRun(ClusterNodes<T>& nodes, Communicator& communicator,
 template <class T>
 void ClusterRun<T>::open(std::int32_t node, std::function<void(starpu_task*)> submit,
                          std::function<void()> ended) {
+  const bool in_tiles = distribution_.grid_of(node).strips() > 1;
   auto front = std::make_unique<SharedFront<T>>(
       typename SharedFront<T>::Site{context_, distribution_, communicator_.rank(),
-                                    channel_, [this] { tell_failure(); }},
+                                    channel_, [this] { tell_failure(); },
+                                    in_tiles ? &original_[node] : nullptr},
       node, std::move(submit), [this, node, ended = std::move(ended)] {
         close(node);
         keep_panels(node, ended);
@@ -105,6 +114,7 @@ void ClusterRun<T>::close(std::int32_t node) {
   const auto place = fronts_.find(node);
   done = std::move(place->second);
   fronts_.erase(place);
+  if (!original_.empty()) original_[node] = {};
 }
 
 // What is here of the panel stays, or goes to the file and is freed then.

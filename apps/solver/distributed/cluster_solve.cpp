@@ -54,14 +54,14 @@ struct Sizes {
       const std::int32_t front = tree.nodes[node].last_front;
       for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c]) {
         const std::int32_t child = tree.node_of_front[c];
-        if (holder_of(tree, symbolic, distribution, child) != process) continue;
+        if (!holds(symbolic, tree, distribution, child, process)) continue;
         message =
             std::max(message, std::ssize(symbolic.rows_of(c)) + More::of(more.out, c));
         if (out_start[child] >= 0) top = std::min(top, out_start[child]);
       }
       if (solves(symbolic, tree, distribution, node, process, more))
-        add_vector(symbolic, tree, front, more);
-      if (holder_of(tree, symbolic, distribution, node) != process) continue;
+        add_vector(symbolic, tree, front, more, distribution.grid_of(node).rows > 1);
+      if (!holds(symbolic, tree, distribution, node, process)) continue;
       out_start[node] = top;
       top += std::ssize(symbolic.rows_of(front));
       outs = std::max(outs, top);
@@ -70,27 +70,38 @@ struct Sizes {
   }
 
  private:
-  // Whether a process has blocks of a node's panel, of which more come with delayed
-  // columns.
+  static bool holds(const Symbolic& symbolic, const AssemblyTree& tree,
+                    const FrontDistribution& distribution, std::int32_t node,
+                    std::int32_t process) {
+    const auto holders = holders_of(tree, symbolic, distribution, node);
+    return std::ranges::find(holders, process) != holders.end();
+  }
+  // Whether a process's column of the grid has blocks of a node's panel, of which more
+  // come with delayed columns.
   static bool solves(const Symbolic& symbolic, const AssemblyTree& tree,
                      const FrontDistribution& distribution, std::int32_t node,
                      std::int32_t process, const More& more) {
+    if (!distribution.takes_part(node, process)) return false;
     const std::int32_t front = tree.nodes[node].last_front;
-    const std::int32_t planned = tree.panel(symbolic, front).blocks();
-    const auto runs = block_runs(distribution, node, planned, planned);
-    return distribution.takes_part(node, process) &&
-           (More::of(more.in, front) > 0 ||
-            std::ranges::any_of(
-                runs, [&](const BlockRun& run) { return run.owner == process; }));
+    if (More::of(more.in, front) > 0) return true;
+    for (std::int32_t k = 0; k < tree.panel(symbolic, front).blocks(); ++k) {
+      const auto column = column_of(distribution, node, k);
+      if (std::ranges::find(column, process) != column.end()) return true;
+    }
+    return false;
   }
   void add_vector(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t front,
-                  const More& more) {
+                  const More& more, bool grid) {
     const Trapezoid panel = tree.panel(symbolic, front);
+    const std::int64_t width = std::min<std::int64_t>(
+        tree.block_width[front], panel.columns() + More::of(more.in, front));
     vector = std::max<std::int64_t>(vector, panel.rows() + More::of(more.in, front));
-    block = std::max<std::int64_t>(
-        block, std::min<std::int64_t>(tree.block_width[front],
-                                      panel.columns() + More::of(more.in, front)));
+    block = std::max(block, width);
     slots = std::max(slots, More::of(more.slots, front));
+    // What groups of rows do to a block comes from their processes.
+    if (grid)
+      message =
+          std::max(message, width * tile_shape(symbolic, tree, front, false).groups());
   }
 };
 
@@ -138,7 +149,7 @@ ClusterSolve<T>::ClusterSolve(const FactorView<T>& view,
             .message = PageBuffer(bytes_of<T>(sizes.message, count)),
             .block = PageBuffer(bytes_of<T>(sizes.block, count)),
             .slots = PageBuffer(bytes_of<T>(2 * sizes.slots, count)),
-            .places = std::vector<std::int32_t>(static_cast<std::size_t>(sizes.vector))};
+            .places = std::vector<std::int32_t>(static_cast<std::size_t>(sizes.message))};
   if (kConverts<T>) piece_.resize(kPiece);
 }
 
@@ -154,7 +165,8 @@ Bytes ClusterSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& t
   for (const std::int64_t entries :
        {sizes.outs, sizes.vector, sizes.message, sizes.block})
     bytes = checked_add(bytes, PageBuffer::footprint(bytes_of<T>(entries, count)));
-  const Bytes lists = sizes.vector * static_cast<Bytes>(sizeof(std::int32_t)) +
+  // Places, and the rows that go between a front and a child.
+  const Bytes lists = 3 * sizes.message * static_cast<Bytes>(sizeof(std::int32_t)) +
                       std::ssize(tree.nodes) * static_cast<Bytes>(sizeof(std::int64_t)) +
                       (kConverts<T> ? kPiece * sizeof(double) : 0);
   const auto ranges =

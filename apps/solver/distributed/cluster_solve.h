@@ -21,7 +21,9 @@ namespace espalier::solver {
 /// owner along the panel; the rows below the panel stay at the last owner until the
 /// parent's turn. Backward the same way from the parent's first owner to the child's last
 /// one and back along the panel. The slots of the blocks before go along with the vector,
-/// delayed columns with the rows below the panel. Meanwhile the workers sleep.
+/// delayed columns with the rows below the panel. Of a front over a grid of processes
+/// each row of the grid does that with its own rows (GridColumn). Meanwhile the workers
+/// sleep.
 ///
 /// @par Cost  a message for each change of owner along a panel and each child elsewhere,
 ///            of at most the front's rows for each vector; a sum over the processes of

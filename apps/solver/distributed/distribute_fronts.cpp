@@ -1,7 +1,10 @@
 #include "solver/distributed/distribute_fronts.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "solver/distributed/front_tiles.h"
 
 namespace espalier::solver {
 namespace {
@@ -26,10 +29,11 @@ std::vector<double> level(std::span<const double> load, double amount) {
 class Assignment {
  public:
   Assignment(const Symbolic& symbolic, const AssemblyTree& tree,
-             FrontDistribution& distribution)
+             FrontDistribution& distribution, FrontGrids grids)
       : symbolic_(symbolic),
         tree_(tree),
         distribution_(distribution),
+        grids_(tree.kind == FactorKind::kCholesky ? grids : FrontGrids::kNever),
         kept_(static_cast<std::size_t>(distribution.processes), 0) {
     for (std::size_t i = 0; i < tree.nodes.size(); ++i)
       if (!distribution.shared(static_cast<std::int32_t>(i)))
@@ -37,8 +41,19 @@ class Assignment {
             static_cast<double>(tree.nodes[i].factor_bytes);
   }
 
-  // The block columns of a shared node; its children's have been given.
+  // The tiles of a shared node; its children's have been given.
   void give(std::int32_t node) {
+    const std::vector<double> before = kept_;
+    give_columns(node);
+    if (grids_ == FrontGrids::kNever || !find_grid(node)) return;
+    kept_ = before;
+    const FrontTiles tiles(symbolic_, tree_, distribution_, tree_.nodes[node].last_front);
+    add_tiles(tiles, 0, tiles.panels(), kept_);
+  }
+
+ private:
+  // Whole block columns, dealt out in turn.
+  void give_columns(std::int32_t node) {
     const std::int32_t front = tree_.nodes[node].last_front;
     distribution_.owner[node].reserve(
         static_cast<std::size_t>(tree_.panel(symbolic_, front).blocks() +
@@ -53,7 +68,58 @@ class Assignment {
     deal_out(node, tree_.contribution(symbolic_, front), load, waiting);
   }
 
- private:
+  // Whether a grid takes the place of the block columns' owners.
+  bool find_grid(std::int32_t node) {
+    const TileShape shape =
+        tile_shape(symbolic_, tree_, tree_.nodes[node].last_front, true);
+    const std::int32_t processes = distribution_.group[node].count;
+    const bool always = grids_ == FrontGrids::kAlways;
+    // By volume everyone has a tile on the diagonal, and none is left out.
+    if (shape.groups() < (always ? 2 : processes)) return false;
+    double least = 0.75 * static_cast<double>(bytes_of(node));
+    std::optional<FrontGrid> best;
+    std::vector<std::int32_t> best_owner = distribution_.owner[node];
+    if (distribution_.grid.empty()) distribution_.grid.resize(tree_.nodes.size());
+    for (std::int32_t rows = 2; rows <= processes; ++rows) {
+      if (processes % rows != 0 || (always && rows < processes / rows)) continue;
+      lay_grid(node, rows, shape);
+      const auto bytes = static_cast<double>(bytes_of(node));
+      if (always ? !best : bytes <= least) {
+        least = bytes;
+        best = distribution_.grid[node];
+        best_owner = distribution_.owner[node];
+      }
+    }
+    distribution_.grid[node] = best.value_or(FrontGrid());
+    distribution_.owner[node] = std::move(best_owner);
+    return best.has_value();
+  }
+
+  [[nodiscard]] Bytes bytes_of(std::int32_t node) const {
+    return most_panel_bytes(symbolic_, tree_, distribution_, node);
+  }
+
+  void lay_grid(std::int32_t node, std::int32_t rows, const TileShape& shape) {
+    FrontGrid& grid = distribution_.grid[node];
+    grid = {.rows = rows, .strip = {}};
+    for (std::int32_t row = 0; row < shape.groups(); ++row)
+      grid.strip.push_back(row * shape.group);
+    const std::int32_t columns = distribution_.grid_columns(node);
+    for (std::int32_t b = 0; b < shape.blocks; ++b)
+      distribution_.owner[node][b] =
+          distribution_.group[node].first + grid.strip_of(b) / rows % columns;
+  }
+
+  // What each process has of block columns [first, last).
+  void add_tiles(const FrontTiles& tiles, std::int32_t first, std::int32_t last,
+                 std::vector<double>& load) const {
+    for (std::int32_t b = first; b < last; ++b)
+      for (std::int32_t s = tiles.strip_of(b); s < tiles.strips(); ++s) {
+        const auto [begin, end] = tiles.bytes(s, b, 0);
+        load[tiles.owner(s, b)] += static_cast<double>(tree_.sides() * (end - begin));
+      }
+  }
+
   [[nodiscard]] double bytes(const Trapezoid& layout, std::int32_t block) const {
     return static_cast<double>(tree_.sides() * tree_.entry_bytes) *
            layout.leading(block) * layout.width(block);
@@ -67,11 +133,11 @@ class Assignment {
       return;
     }
     const std::int32_t front = tree_.nodes[node].last_front;
-    const Trapezoid layout = tree_.contribution(symbolic_, front);
-    const auto panels = static_cast<std::size_t>(tree_.panel(symbolic_, front).blocks());
-    const std::vector<std::int32_t>& owner = distribution_.owner[node];
-    for (std::size_t b = panels; b < owner.size(); ++b)
-      load[owner[b]] += bytes(layout, static_cast<std::int32_t>(b - panels));
+    const std::int32_t blocks = tree_.panel(symbolic_, front).blocks() +
+                                tree_.contribution(symbolic_, front).blocks();
+    if (std::ssize(distribution_.owner[node]) < blocks) return;
+    const FrontTiles tiles(symbolic_, tree_, distribution_, front);
+    add_tiles(tiles, tiles.panels(), tiles.blocks(), load);
   }
 
   // Each block to the process that is furthest behind its part of what was dealt out: in
@@ -109,19 +175,37 @@ class Assignment {
   const Symbolic& symbolic_;
   const AssemblyTree& tree_;
   FrontDistribution& distribution_;
+  FrontGrids grids_;
   std::vector<double> kept_;  // bytes of panels that each process will have in the end
 };
 
 }  // namespace
 
+Bytes most_panel_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
+                       const FrontDistribution& distribution, std::int32_t node) {
+  const FrontTiles tiles(symbolic, tree, distribution, tree.nodes[node].last_front);
+  const WorkerRange group = distribution.group[node];
+  Bytes most = 0;
+  for (std::int32_t p = group.first; p < group.first + group.count; ++p) {
+    Bytes received = 0;
+    for (std::int32_t k = 0; k < tiles.panels(); ++k)
+      for (const std::int32_t strip : tiles.needed_strips(p, k)) {
+        const auto [begin, end] = tiles.bytes(strip, k, 0);
+        received += tree.sides() * (end - begin);
+      }
+    most = std::max(most, received);
+  }
+  return most;
+}
+
 FrontDistribution distribute_fronts(const Symbolic& symbolic, const AssemblyTree& tree,
                                     std::int32_t processes,
-                                    std::vector<WorkerRange> groups) {
+                                    std::vector<WorkerRange> groups, FrontGrids grids) {
   FrontDistribution distribution;
   distribution.processes = processes;
   distribution.group = std::move(groups);
   distribution.owner.resize(tree.nodes.size());
-  Assignment assignment(symbolic, tree, distribution);
+  Assignment assignment(symbolic, tree, distribution, grids);
   for (std::size_t i = 0; i < tree.nodes.size(); ++i)  // children first
     if (const auto node = static_cast<std::int32_t>(i); distribution.shared(node))
       assignment.give(node);

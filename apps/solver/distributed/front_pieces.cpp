@@ -2,60 +2,90 @@
 
 #include <algorithm>
 
+#include "solver/distributed/front_tiles.h"
 #include "solver/tree/extend_add.h"
 
 namespace espalier::solver {
+namespace {
 
-HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
-                         const FrontDistribution& distribution, std::int32_t front,
-                         std::int32_t process) {
-  const Trapezoid layout = tree.contribution(symbolic, front);
-  const std::int32_t node = tree.node_of_front[front];
-  const std::int32_t panels = tree.panel(symbolic, front).blocks();
-  HeldColumns held;
-  for (std::int32_t j = 0; j < layout.blocks(); ++j) {
-    if (distribution.owner_of(node, panels + j) != process) continue;
-    const std::int32_t first = layout.first(j), last = first + layout.width(j);
-    if (!held.empty() && held.back().second == first)
-      held.back().second = last;
-    else
-      held.push_back({first, last});
+// Processes that take rows [begin, end) of a child in a block column of its parent, each
+// once, in the order of the rows.
+std::vector<std::int32_t> takers(const FrontTiles& parent, std::int32_t block,
+                                 std::span<const std::int32_t> positions,
+                                 std::int32_t begin, std::int32_t end) {
+  std::vector<std::int32_t> result;
+  while (begin < end) {
+    const std::int32_t strip = strip_of_row(parent.strip_rows(), positions[begin]);
+    const std::int32_t to = parent.owner(strip, block);
+    if (std::ranges::find(result, to) == result.end()) result.push_back(to);
+    begin = rows_before(positions, parent.strip_rows()[strip + 1]);
   }
-  return held;
+  return result;
 }
+
+// The pieces of one child.
+class ChildPieces {
+ public:
+  ChildPieces(const FrontTiles& child, const FrontTiles& parent, std::int32_t number,
+              std::span<const std::int32_t> positions, std::vector<FrontPiece>& pieces)
+      : child_(child),
+        parent_(parent),
+        number_(number),
+        positions_(positions),
+        pieces_(pieces) {}
+
+  void add() {
+    const Trapezoid& layout = child_.contribution();
+    std::int32_t block = 0;
+    for (std::int32_t first = 0, last = 0; first < layout.columns(); first = last) {
+      const std::int32_t next = parent_.starts()[block + 1];
+      if (next <= positions_[first]) {
+        ++block;
+        last = first;
+        continue;
+      }
+      const std::int32_t j = layout.block_of(first);
+      last = std::min(layout.first(j) + layout.width(j), rows_before(positions_, next));
+      add(first, last, child_.panels() + j, block);
+    }
+  }
+
+ private:
+  void add(std::int32_t first, std::int32_t last, std::int32_t j, std::int32_t block) {
+    for (std::int32_t strip = child_.strip_of(j); strip < child_.strips(); ++strip) {
+      const TilePlace tile = child_.place(strip, j);
+      for (const std::int32_t to :
+           takers(parent_, block, positions_, std::max(tile.begin, first), tile.end))
+        pieces_.push_back(
+            {number_, first, last, strip, block, child_.owner(strip, j), to});
+    }
+  }
+
+  const FrontTiles& child_;
+  const FrontTiles& parent_;
+  std::int32_t number_;
+  std::span<const std::int32_t> positions_;
+  std::vector<FrontPiece>& pieces_;
+};
+
+}  // namespace
 
 std::vector<FrontPiece> front_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
                                      const FrontDistribution& distribution,
                                      std::int32_t node, std::int32_t delayed) {
   const std::int32_t front = tree.nodes[node].last_front;
   const std::int32_t own = symbolic.pivots(front);
-  const std::vector<std::int32_t> start = block_starts(symbolic, tree, front, delayed);
-  const std::int32_t planned = tree.panel(symbolic, front).blocks();
-  const std::int32_t panels = static_cast<std::int32_t>(start.size()) - 1 -
-                              tree.contribution(symbolic, front).blocks();
+  const FrontTiles parent(symbolic, tree, distribution, front, delayed);
   std::vector<FrontPiece> pieces;
   std::vector<std::int32_t> positions;
   std::int32_t number = 0;
   for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c], ++number) {
-    const Trapezoid layout = tree.contribution(symbolic, c);
-    const std::int32_t before = tree.panel(symbolic, c).blocks();
-    positions.resize(static_cast<std::size_t>(layout.rows()));
+    positions.resize(symbolic.rows_of(c).size());
     relative_indices(symbolic, c, front, positions);
     for (std::int32_t& position : positions)
       if (position >= own) position += delayed;
-    std::int32_t block = 0;
-    for (std::int32_t first = 0, last = 0; first < layout.columns(); first = last) {
-      while (start[block + 1] <= positions[first]) ++block;
-      const std::int32_t j = layout.block_of(first);
-      const std::int32_t end = layout.first(j) + layout.width(j);
-      last = static_cast<std::int32_t>(std::lower_bound(positions.begin() + first,
-                                                        positions.begin() + end,
-                                                        start[block + 1]) -
-                                       positions.begin());
-      const std::int32_t from = distribution.owner_of(tree.node_of_front[c], before + j);
-      const std::int32_t to = distribution.owner_of(node, block, planned, panels);
-      pieces.push_back({number, first, last, block, from, to});
-    }
+    ChildPieces({symbolic, tree, distribution, c}, parent, number, positions, pieces)
+        .add();
   }
   std::stable_sort(
       pieces.begin(), pieces.end(),

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "solver/distributed/front_distribution.h"
@@ -10,12 +9,13 @@
 
 namespace espalier::solver {
 
-/// Columns [first, last) of a child's contribution block, inside one of its block
-/// columns, that one process has and one block column of the parent, at another process,
-/// needs.
+/// Columns [first, last) of a tile of a child's contribution block that one process has
+/// and one block column of the parent, as far as it is at another process, needs: all
+/// rows of the tile, of which the process takes those that belong to it.
 struct FrontPiece {
   std::int32_t child;        ///< number among the children of the front
-  std::int32_t first, last;  ///< columns of its contribution block
+  std::int32_t first, last;  ///< columns of its contribution block, in one block column
+  std::int32_t strip;        ///< of the child
   std::int32_t block;        ///< of the parent, counted through panel and contribution
   std::int32_t from, to;     ///< processes
 };
@@ -24,19 +24,11 @@ struct FrontPiece {
 /// right process already included: in the order of blocks, then of children, then of
 /// columns. The same on every process.
 /// @param delayed  columns that its children delay to it
-/// @par Cost  O(rows of the children + pieces)
+/// @par Cost  O(rows of the children x strips + pieces)
 [[nodiscard]] std::vector<FrontPiece> front_pieces(const Symbolic& symbolic,
                                                    const AssemblyTree& tree,
                                                    const FrontDistribution& distribution,
                                                    std::int32_t node,
                                                    std::int32_t delayed = 0);
-
-/// Ranges [first, last) of columns, increasing.
-using HeldColumns = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
-/// Columns of a front's contribution block that a process has.
-[[nodiscard]] HeldColumns held_columns(const Symbolic& symbolic, const AssemblyTree& tree,
-                                       const FrontDistribution& distribution,
-                                       std::int32_t front, std::int32_t process);
 
 }  // namespace espalier::solver

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "espalier/model/error.h"
+#include "solver/distributed/front_tiles.h"
 
 namespace espalier::solver {
 
@@ -21,17 +21,13 @@ Trapezoid panel_of(const Symbolic& symbolic, const AssemblyTree& tree, std::int3
 ByteRanges own_panel_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
                            const FrontDistribution& distribution, std::int32_t node,
                            std::int32_t process, std::int32_t delayed) {
-  const Trapezoid layout = panel_of(symbolic, tree, node, delayed);
-  const std::int32_t planned = panel_of(symbolic, tree, node, 0).blocks();
+  const FrontTiles tiles(symbolic, tree, distribution, tree.nodes[node].last_front,
+                         delayed);
   ByteRanges ranges;
   for (std::int32_t side = 0; side < tree.sides(); ++side)
-    for (std::int32_t b = 0; b < layout.blocks(); ++b) {
-      if (distribution.owner_of(node, b, planned, layout.blocks()) != process) continue;
-      const std::int64_t begin = side * layout.entries() + layout.offset(b);
-      const std::int64_t entries = std::int64_t{layout.leading(b)} * layout.width(b);
-      ranges.emplace_back(checked_mul(begin, tree.entry_bytes),
-                          checked_mul(begin + entries, tree.entry_bytes));
-    }
+    for (std::int32_t b = 0; b < tiles.panels(); ++b)
+      for (std::int32_t strip = 0; strip < tiles.strips(); ++strip)
+        if (tiles.has(process, strip, b)) ranges.push_back(tiles.bytes(strip, b, side));
   return ranges;
 }
 
@@ -61,6 +57,16 @@ PageBuffer storage_of(const Symbolic& symbolic, const AssemblyTree& tree,
 }
 
 template <class T>
+void note_strips(const Symbolic& symbolic, const AssemblyTree& tree,
+                 const FrontDistribution& distribution, Factor<T>& factor) {
+  for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
+    if (distribution.grid_of(node).strips() == 1) continue;
+    const std::int32_t front = tree.nodes[node].last_front;
+    factor.strips[front] = FrontTiles(symbolic, tree, distribution, front).strip_rows();
+  }
+}
+
+template <class T>
 OwnPanels<T>::OwnPanels(const FactorView<T>& view, const FrontDistribution& distribution,
                         std::int32_t node, std::int32_t process)
     : data_(view.factor.storage[node].template as<T>()) {
@@ -82,7 +88,10 @@ OwnPanels<T>::OwnPanels(const FactorView<T>& view, const FrontDistribution& dist
   data_ = copy_.as<T>();
 }
 
-#define ESPALIER_INSTANTIATE(T) template class OwnPanels<T>;
+#define ESPALIER_INSTANTIATE(T)                                    \
+  template void note_strips(const Symbolic&, const AssemblyTree&,  \
+                            const FrontDistribution&, Factor<T>&); \
+  template class OwnPanels<T>;
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

@@ -13,8 +13,9 @@ namespace espalier::solver {
 /// Bytes [begin, end) of the storage of a shared node, increasing and apart.
 using ByteRanges = std::vector<std::pair<Bytes, Bytes>>;
 
-/// Where a process's block columns of the panel stand in the storage that a shared node
-/// would have in one process: side after side, block after block.
+/// Where a process's tiles of the panel stand in the storage that a shared node would
+/// have in one process: side after side, block column after block column, strip after
+/// strip.
 /// @param delayed  columns that its children delayed to it
 [[nodiscard]] ByteRanges own_panel_bytes(const Symbolic& symbolic,
                                          const AssemblyTree& tree,
@@ -35,8 +36,13 @@ using ByteRanges = std::vector<std::pair<Bytes, Bytes>>;
                                     std::int32_t node, const ByteRanges& pages,
                                     std::int32_t delayed = 0);
 
-/// NodeStorage of a shared node: the block columns that are at this process, at the
-/// places that they would have if all were here.
+/// Writes down how fronts are cut that are: Factor::strips.
+template <class T>
+void note_strips(const Symbolic& symbolic, const AssemblyTree& tree,
+                 const FrontDistribution& distribution, Factor<T>& factor);
+
+/// NodeStorage of a shared node: the tiles that are at this process, at the places that
+/// they would have if all were here.
 template <class T>
 class OwnPanels {
  public:

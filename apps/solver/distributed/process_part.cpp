@@ -1,3 +1,6 @@
+// The part of a shared front at one process, whose sizes follow from one another: over
+// 300 lines.
+
 #include "solver/distributed/process_part.h"
 
 #include <algorithm>
@@ -6,6 +9,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/distributed/front_pieces.h"
+#include "solver/distributed/front_tiles.h"
 #include "solver/memory/page_buffer.h"
 #include "solver/tree/extend_add.h"
 
@@ -41,38 +45,39 @@ class SharedPart {
         node_(node),
         front_(whole.nodes[node].last_front),
         process_(process),
-        panel_(whole.panel(symbolic, front_)),
-        contribution_(whole.contribution(symbolic, front_)),
-        starts_(block_starts(symbolic, whole, front_)),
+        tiles_(symbolic, whole, distribution, front_),
         pieces_(front_pieces(symbolic, whole, distribution, node)) {
     std::erase_if(pieces_,
                   [](const FrontPiece& piece) { return piece.from == piece.to; });
-    for (std::int32_t b = 0; b < blocks(); ++b)
-      if (distribution.owner_of(node, b) == process) own_.push_back(b);
-    for (auto c = whole.first_child[front_]; c >= 0; c = whole.next_sibling[c])
+    for (std::int32_t b = 0; b < tiles_.blocks(); ++b)
+      if (tiles_.has_any(process, b)) own_.push_back(b);
+    for (auto c = whole.first_child[front_]; c >= 0; c = whole.next_sibling[c]) {
       children_.push_back(c);
+      child_tiles_.emplace_back(symbolic, whole, distribution, c);
+    }
   }
 
   void add_traffic(Traffic& received) const {
     const std::int32_t sides = whole_.sides();
     for (const FrontPiece& piece : pieces_) {
       if (piece.to != process_) continue;
-      received.bytes += sides * entry_bytes() * entries(piece);
-      received.messages += sides;
-    }
-    for (std::int32_t k = 0; !own_.empty() && k < own_.back(); ++k) {
-      if (k >= panel_.blocks() || distribution_.owner_of(node_, k) == process_) continue;
-      const auto [begin, end] = place(k, 0);
+      const auto [begin, end] = place(piece, 0);
       received.bytes += sides * (end - begin);
       received.messages += sides;
     }
+    for (std::int32_t k = 0; k < panels(); ++k)
+      for (const std::int32_t strip : tiles_.needed_strips(process_, k)) {
+        const auto [begin, end] = tiles_.bytes(strip, k, 0);
+        received.bytes += sides * (end - begin);
+        received.messages += sides;
+      }
   }
 
   void describe(AssemblyTree& part) const {
     AssemblyTree::Node& node = part.nodes[node_];
     node.tiled = node.by_blocks = node.shared = true;
-    node.factor_bytes = own_bytes(0, panel_.blocks());
-    node.contribution_bytes = own_bytes(panel_.blocks(), blocks());
+    node.factor_bytes = own_bytes(0, panels());
+    node.contribution_bytes = own_bytes(panels(), tiles_.blocks());
     node.stack_entries = 0;
     node.index_entries = 0;
     for (const std::int32_t child : children_)
@@ -83,54 +88,63 @@ class SharedPart {
   }
 
  private:
-  [[nodiscard]] std::int32_t blocks() const {
-    return panel_.blocks() + contribution_.blocks();
-  }
+  [[nodiscard]] std::int32_t panels() const { return tiles_.panels(); }
   [[nodiscard]] Bytes entry_bytes() const { return whole_.entry_bytes; }
-  [[nodiscard]] std::int64_t entries(const FrontPiece& piece) const {
-    const Trapezoid layout = whole_.contribution(symbolic_, children_[piece.child]);
-    return layout.entries_before(piece.last) - layout.entries_before(piece.first);
-  }
 
-  // Where block columns lie in the buffer of the panel or of the contribution block.
-  [[nodiscard]] std::pair<Bytes, Bytes> place(std::int32_t block,
+  // Where a piece lies in the buffer of its child's contribution block.
+  [[nodiscard]] std::pair<Bytes, Bytes> place(const FrontPiece& piece,
                                               std::int32_t side) const {
-    const bool in_panel = block < panel_.blocks();
-    const Trapezoid& layout = in_panel ? panel_ : contribution_;
-    const std::int32_t local = in_panel ? block : block - panel_.blocks();
-    const std::int64_t begin = side * layout.entries() + layout.offset(local);
-    const std::int64_t entries =
-        std::int64_t{layout.leading(local)} * layout.width(local);
-    return {checked_mul(begin, entry_bytes()),
-            checked_mul(begin + entries, entry_bytes())};
+    const FrontTiles& child = child_tiles_[piece.child];
+    const Trapezoid& layout = child.contribution();
+    const std::int32_t block = child.panels() + layout.block_of(piece.first);
+    const auto [begin, end] =
+        tile_columns(layout, child.place(piece.strip, block), piece.first, piece.last);
+    const std::int64_t before = side * layout.entries();
+    return {checked_mul(before + begin, entry_bytes()),
+            checked_mul(before + end, entry_bytes())};
   }
 
-  // Of own blocks in [first, last), which are all of panel or all of contribution block.
+  // Of own tiles of blocks in [first, last), which are all of panel or all of
+  // contribution block.
   [[nodiscard]] Bytes own_bytes(std::int32_t first, std::int32_t last) const {
     PageCount pages;
     for (std::int32_t side = 0; side < whole_.sides(); ++side)
       for (const std::int32_t b : own_)
-        if (b >= first && b < last)
-          pages.add(place(b, side).first, place(b, side).second);
+        for (std::int32_t s = 0; b >= first && b < last && s < tiles_.strips(); ++s)
+          if (tiles_.has(process_, s, b)) {
+            const auto [begin, end] = tiles_.bytes(s, b, side);
+            pages.add(begin, end);
+          }
     return pages.bytes();
   }
 
-  // Of a child's columns that are held here, what is left when those before `column` have
-  // gone: whole pages of them only, and none that reaches into the other side.
-  [[nodiscard]] Bytes child_bytes(std::int32_t child, const HeldColumns& held,
-                                  std::int32_t column) const {
-    const Trapezoid layout = whole_.contribution(symbolic_, child);
+  // Of a child's tiles that are held here, what is left when the columns before `column`
+  // have gone: whole pages of them only.
+  [[nodiscard]] Bytes child_bytes(const FrontTiles& child, std::int32_t column) const {
     const Bytes page = PageBuffer::footprint(1);
+    const auto gone =
+        columns_before(child.contribution(), child.contribution_strips(), column);
     PageCount pages;
     for (std::int32_t side = 0; side < whole_.sides(); ++side) {
-      const std::int64_t before = side * layout.entries();
-      const Bytes gone = (before + layout.entries_before(column)) * entry_bytes();
-      for (const auto& [first, last] : held)
-        pages.add(std::max((before + layout.entries_before(first)) * entry_bytes(),
-                           gone / page * page),
-                  (before + layout.entries_before(last)) * entry_bytes());
+      const std::int64_t before = side * child.contribution().entries();
+      auto next = gone.begin();
+      for (std::int32_t b = child.panels(); b < child.blocks(); ++b)
+        for (std::int32_t s = 0; s < child.strips(); ++s) {
+          if (!child.has(process_, s, b)) continue;
+          const auto [begin, end] = child.bytes(s, b, side);
+          while (next != gone.end() && (before + next->second) * entry_bytes() <= begin)
+            ++next;
+          if (next == gone.end()) {
+            pages.add(begin, end);
+            continue;
+          }
+          const Bytes first = (before + next->first) * entry_bytes(),
+                      last = (before + next->second) * entry_bytes();
+          pages.add(begin, std::min(end, PageBuffer::footprint(first)));
+          pages.add(std::max(begin, last / page * page), end);
+        }
     }
-    return pages.bytes() + (held.empty() ? 0 : (whole_.sides() - 1) * page);
+    return pages.bytes();
   }
 
   // Of what is received at once, and of the pages that what was received leaves: those at
@@ -142,11 +156,11 @@ class SharedPart {
     for (const FrontPiece& piece : pieces_) {
       if (piece.to != process_) continue;
       incoming.push_back(piece);
-      largest =
-          std::max(largest, PageBuffer::footprint(entries(piece) * entry_bytes()) + page);
+      const auto [begin, end] = place(piece, 0);
+      largest = std::max(largest, PageBuffer::footprint(end - begin) + page);
     }
-    std::ranges::sort(incoming, {}, [](const FrontPiece& piece) {
-      return std::pair(piece.child, piece.first);
+    std::ranges::sort(incoming, {}, [this](const FrontPiece& piece) {
+      return std::pair(piece.child, place(piece, 0).first);
     });
     Bytes left = 0;
     for (std::int32_t side = 0; side < whole_.sides(); ++side)
@@ -161,10 +175,7 @@ class SharedPart {
     std::int32_t child = -1;
     for (const FrontPiece& piece : pieces) {
       if (std::exchange(child, piece.child) != piece.child) next = 0;
-      const Trapezoid layout = whole_.contribution(symbolic_, children_[piece.child]);
-      const std::int64_t before = side * layout.entries();
-      const Bytes begin = (before + layout.entries_before(piece.first)) * entry_bytes();
-      const Bytes end = (before + layout.entries_before(piece.last)) * entry_bytes();
+      const auto [begin, end] = place(piece, side);
       for (const Bytes at : {begin, end}) {
         if (at % page == 0 || at / page < next) continue;
         ++count;
@@ -173,18 +184,26 @@ class SharedPart {
     }
     return count * page;
   }
+
+  // Tiles of so many panels at once, and the pages at the ends of all that came.
   [[nodiscard]] Bytes panel_window() const {
     const Bytes page = PageBuffer::footprint(1), sides = whole_.sides();
     Bytes largest = 0;
-    std::int64_t count = 0;
-    for (std::int32_t k = 0; !own_.empty() && k < panel_.blocks(); ++k) {
-      if (distribution_.owner_of(node_, k) == process_ || k > own_.back()) continue;
-      const auto [begin, end] = place(k, 0);
-      largest = std::max(largest, PageBuffer::footprint(end - begin) + page);
-      ++count;
+    std::int64_t count = 0, panels_of_others = 0;
+    for (std::int32_t k = 0; k < panels(); ++k) {
+      const auto strips = tiles_.needed_strips(process_, k);
+      Bytes bytes = 0;
+      for (const std::int32_t strip : strips) {
+        const auto [begin, end] = tiles_.bytes(strip, k, 0);
+        bytes += PageBuffer::footprint(end - begin) + page;
+      }
+      largest = std::max(largest, bytes);
+      count += std::ssize(strips);
+      panels_of_others += strips.empty() ? 0 : 1;
     }
     return sides *
-           (std::min<Bytes>(count, SharedFrontRules::kPanels) * largest + count * page);
+           (std::min<Bytes>(panels_of_others, SharedFrontRules::kPanels) * largest +
+            count * page);
   }
 
   // Own block number i begins when all blocks up to own block number i - window are
@@ -196,29 +215,26 @@ class SharedPart {
     std::vector<std::int32_t> finished;  // blocks that are, at each entry
     for (std::int32_t i = 0; i < std::max(count, 1); ++i) {
       const std::int32_t last = count > 0 ? own_[i] + 1 : 0;
-      profile.own.push_back(checked_add(
-          pieces, own_bytes(0, std::min(last, panel_.blocks())) +
-                      own_bytes(panel_.blocks(), std::max(last, panel_.blocks()))));
+      profile.own.push_back(
+          checked_add(pieces, own_bytes(0, std::min(last, panels())) +
+                                  own_bytes(panels(), std::max(last, panels()))));
       finished.push_back(i >= whole_.window ? own_[i - whole_.window] + 1 : 0);
     }
     profile.own.push_back(checked_add(
-        panel_window(),
-        own_bytes(0, panel_.blocks()) + own_bytes(panel_.blocks(), blocks())));
-    finished.push_back(blocks());
+        panel_window(), own_bytes(0, panels()) + own_bytes(panels(), tiles_.blocks())));
+    finished.push_back(tiles_.blocks());
     std::vector<std::int32_t> positions;
-    for (const std::int32_t c : children_) {
-      const std::int32_t child = whole_.node_of_front[c];
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+      const std::int32_t c = children_[i], child = whole_.node_of_front[c];
       if (!distribution_.takes_part(child, process_)) continue;
       positions.resize(symbolic_.rows_of(c).size());
       relative_indices(symbolic_, c, front_, positions);
-      const HeldColumns held =
-          held_columns(symbolic_, whole_, distribution_, c, process_);
       auto& bytes = profile.children.emplace_back();
       bytes.first = child;
       for (const std::int32_t done : finished) {
-        const std::int32_t column = rows_before(positions, starts_[done]);
-        bytes.second.push_back(
-            std::min(child_bytes(c, held, column), part.nodes[child].contribution_bytes));
+        const std::int32_t column = rows_before(positions, tiles_.starts()[done]);
+        bytes.second.push_back(std::min(child_bytes(child_tiles_[i], column),
+                                        part.nodes[child].contribution_bytes));
       }
     }
     return profile;
@@ -230,26 +246,36 @@ class SharedPart {
     constexpr Bytes kBlock = AssemblyOptions{}.bytes_per_block;
     const TileShape shape = tile_shape(symbolic_, whole_, front_, true);
     Bytes tasks = 2;  // the first, and the one that opens it when it is known what comes
-    for (const std::int32_t b : own_) tasks += shape.groups() - shape.group_of(b);
+    for (const std::int32_t b : own_)
+      for (std::int32_t row = shape.group_of(b); row < shape.groups(); ++row)
+        tasks += tiles_.has(process_, strip_of_group(shape, row), b) ? 1 : 0;
     Bytes sent = 0;
     for (const FrontPiece& piece : pieces_)
       sent += piece.from == process_ || piece.to == process_;
-    const Bytes messages = distribution_.group[node_].count * SharedFrontRules::kPanels +
-                           std::min<Bytes>(sent, 8 * distribution_.group[node_].count);
+    const Bytes messages =
+        distribution_.group[node_].count * SharedFrontRules::kPanels * tiles_.strips() +
+        std::min<Bytes>(sent, 8 * distribution_.group[node_].count);
     return PageBuffer::footprint(tasks * kTask + messages * kBlock);
   }
 
+  [[nodiscard]] std::int32_t strip_of_group(const TileShape& shape,
+                                            std::int32_t row) const {
+    return tiles_.strip_of(row * shape.group);
+  }
+
   [[nodiscard]] double work_part() const {
-    const auto cost = [&](std::int32_t b) {
-      const double rows = panel_.rows() - starts_[b];
-      const double columns = starts_[b + 1] - starts_[b];
-      return rows * columns * (1.0 + std::min(starts_[b], panel_.columns()));
+    const std::vector<std::int32_t>& starts = tiles_.starts();
+    const auto cost = [&](std::int32_t s, std::int32_t b) {
+      const double rows = tiles_.place(s, b).rows();
+      const double columns = starts[b + 1] - starts[b];
+      return rows * columns * (1.0 + std::min(starts[b], tiles_.panel().columns()));
     };
     double own = 0, all = 0;
-    for (std::int32_t b = 0; b < blocks(); ++b) {
-      all += cost(b);
-      if (distribution_.owner_of(node_, b) == process_) own += cost(b);
-    }
+    for (std::int32_t b = 0; b < tiles_.blocks(); ++b)
+      for (std::int32_t s = tiles_.strip_of(b); s < tiles_.strips(); ++s) {
+        all += cost(s, b);
+        if (tiles_.owner(s, b) == process_) own += cost(s, b);
+      }
     return all > 0 ? own / all : 0;
   }
 
@@ -257,11 +283,11 @@ class SharedPart {
   const AssemblyTree& whole_;
   const FrontDistribution& distribution_;
   std::int32_t node_, front_, process_;
-  Trapezoid panel_, contribution_;
-  std::vector<std::int32_t> starts_;
+  FrontTiles tiles_;
   std::vector<FrontPiece> pieces_;
-  std::vector<std::int32_t> own_;       // blocks
-  std::vector<std::int32_t> children_;  // fronts
+  std::vector<std::int32_t> own_;        // block columns with tiles here
+  std::vector<std::int32_t> children_;   // fronts
+  std::vector<FrontTiles> child_tiles_;  // of each child
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The assembly of a shared front: own block columns, of pieces that are here or come from
-// others.
+// The assembly of a shared front: own tiles, block column after block column, of pieces
+// that are here or come from others.
 
 #include "solver/distributed/shared_front.h"
 
@@ -20,8 +20,8 @@ void SharedFront<T>::list_pieces() {
                     front().order() - context.symbolic.front_order(front_))) {
     const bool here = piece.from == site_.process;
     if (piece.to != site_.process && !here) continue;
-    ++block_left_[piece.block];
     if (piece.to != site_.process) {
+      ++block_left_[piece.block];
       ++left_;  // an answer
       continue;
     }
@@ -68,6 +68,7 @@ void SharedFront<T>::fetch_pieces() {
                         {.kind = DataRequest::Kind::kPiece,
                          .node = node_,
                          .block = piece.block,
+                         .strip = piece.strip,
                          .child = piece.child,
                          .first = piece.first,
                          .last = piece.last},
@@ -89,32 +90,39 @@ void SharedFront<T>::end_of_block(std::int32_t block) {
   own.busy = false;
   add_pieces(block);
   if (own.next == own.pieces.size()) {
-    tasks_->assembly().finish(block);
+    one_less_of(block);
     tasks_->assembled(block);
   }
   advance();
 }
 
+// Own tiles of a block are assembled, or a piece of it is sent.
+template <class T>
+void SharedFront<T>::one_less_of(std::int32_t block) {
+  if (--block_left_[block] == 0) tasks_->assembly().finish(block);
+}
+
 template <class T>
 void SharedFront<T>::answer_piece(const Waiting& waiting) {
   const DataRequest& request = waiting.request;
-  site_.channel.answer(waiting.process, request,
-                       piece_parts({request.child, request.first, request.last}),
-                       [this, block = request.block] {
-                         {
-                           const std::scoped_lock lock(mutex_);
-                           if (--block_left_[block] == 0)
-                             tasks_->assembly().finish(block);
-                           advance();
-                         }
-                         one_less();
-                       });
+  site_.channel.answer(
+      waiting.process, request,
+      piece_parts({request.child, request.strip, request.first, request.last}),
+      [this, block = request.block] {
+        {
+          const std::scoped_lock lock(mutex_);
+          one_less_of(block);
+          advance();
+        }
+        one_less();
+      });
 }
 
 template <class T>
 auto SharedFront<T>::columns_of(std::int32_t piece) const ->
     typename BlockAssembly<T>::Columns {
-  return {pieces_[piece].child, pieces_[piece].first, pieces_[piece].last};
+  const FrontPiece& from = pieces_[piece];
+  return {from.child, from.strip, from.first, from.last};
 }
 
 template <class T>

@@ -81,41 +81,52 @@ void SharedFront<T>::open_buffers() {
       block =
           PageBuffer(tree.nodes[child].contribution_bytes, context.meter, context.pool);
   }
-  planned_ = panel.blocks();
-  panels_ = Trapezoid(panel.rows() + delayed, panel.columns() + delayed,
-                      tree.block_width[front_])
-                .blocks();
-  blocks_ = panels_ + tree.contribution(context.symbolic, front_).blocks();
-  std::vector<std::int8_t> mine;
-  for (std::int32_t b = 0; b < blocks_; ++b) {
-    mine.push_back(own(b) ? 1 : 0);
-    if (own(b)) own_.push_back(b);
-  }
-  tasks_.emplace(context, node_, mine, *this);
+  tiles_.emplace(context.symbolic, tree, site_.distribution, front_, delayed);
+  panels_ = tiles_->panels();
+  blocks_ = tiles_->blocks();
+  for (std::int32_t b = 0; b < blocks_; ++b)
+    if (tiles_->has_any(site_.process, b)) own_.push_back(b);
+  tasks_.emplace(context, node_, share(), *this);
 }
 
-// Updates of own tiles by each panel, and the panels that others will ask for.
+template <class T>
+FrontShare<T> SharedFront<T>::share() const {
+  FrontShare<T> share{.strips = tiles_->strip_rows(),
+                      .mine = {},
+                      .child_strips = {},
+                      .original = site_.original};
+  for (std::int32_t b = 0; b < blocks_; ++b)
+    for (std::int32_t s = 0; s < tiles_->strips(); ++s)
+      share.mine.push_back(own(s, b) ? 1 : 0);
+  const FrontContext<T>& context = site_.context;
+  for (const std::int32_t c : children_) {
+    const FrontTiles child(context.symbolic, context.tree, site_.distribution, c);
+    share.child_strips.push_back(child.strips() > 1 ? child.contribution_strips()
+                                                    : std::vector<std::int32_t>());
+  }
+  return share;
+}
+
+// What own tiles use of each panel, and the tiles that others will ask for.
 template <class T>
 void SharedFront<T>::count_work() {
   const TileShape& shape = tasks_->shape();
-  last_.assign(static_cast<std::size_t>(group().count), -1);
-  for (std::int32_t b = 0; b < blocks_; ++b) last_[owner(b) - group().first] = b;
-  panel_here_.resize(static_cast<std::size_t>(panels_), 0);
-  updates_left_.resize(static_cast<std::size_t>(panels_), 0);
-  for (std::int32_t k = 0; k < panels_; ++k) {
-    for (const std::int32_t b : own_)
-      if (b > k) updates_left_[k] += shape.groups() - shape.group_of(b);
-    if (own(k)) left_ += clients(k);
-  }
-}
-
-// Other processes that need a panel: those with a later block.
-template <class T>
-std::int32_t SharedFront<T>::clients(std::int32_t panel) const {
-  std::int32_t count = 0;
-  for (std::int32_t p = 0; p < group().count; ++p)
-    count += group().first + p != site_.process && last_[p] > panel ? 1 : 0;
-  return count;
+  const std::size_t tiles = place(0, panels_);
+  tile_here_.resize(tiles, 0);
+  tile_left_.resize(tiles, 0);
+  uses_left_.resize(static_cast<std::size_t>(panels_), 0);
+  for (const std::int32_t b : own_)
+    for (std::int32_t row = shape.group_of(b); row < shape.groups(); ++row) {
+      const std::int32_t strip = strip_of_group(row);
+      if (!own(strip, b)) continue;
+      for (std::int32_t k = 0; k < std::min(b, panels_); ++k) ++uses_left_[k];
+      if (b >= panels_) continue;
+      if (!own(b)) ++uses_left_[b];  // it is solved for
+      ++tile_left_[place(strip, b)];
+    }
+  for (std::int32_t k = 0; k < panels_; ++k)
+    for (std::int32_t s = tiles_->strip_of(k); s < tiles_->strips(); ++s)
+      if (own(s, k)) left_ += tiles_->clients(s, k);
 }
 
 template <class T>
@@ -155,30 +166,28 @@ void SharedFront<T>::compute(const TileTask& task) {
 }
 
 template <class T>
-void SharedFront<T>::ended(const TileTask& task, bool column_done) {
+void SharedFront<T>::ended(const TileTask& task) {
   if (task.kind == Kind::kFactor && site_.context.log.failed()) site_.tell_failure();
   const std::scoped_lock lock(mutex_);
   switch (task.kind) {
     case Kind::kAssemble:
     case Kind::kAdd:
-      end_of_block(task.column);
-      break;
+      return end_of_block(task.column);
     case Kind::kUpdate:
-      if (task.source < panels_) end_of_update(task.source);
-      break;
+      if (task.source < panels_) end_of_use(task.source);
+      return;
+    case Kind::kFactor:
+    case Kind::kSolve:
+    case Kind::kAccept:
+      return end_of_solve(task);
     case Kind::kFinish:
-      end_of_pivots();
-      break;
+      return end_of_pivots();
     case Kind::kTake:
       taking_ = slots_asked_ = false;
-      tasks_->arrived(task.column);
+      tasks_->arrived(task.column, 0, front().order());
       ++next_take_;
       take_panels();
-      break;
-    default:
-      break;
   }
-  if (column_done) end_of_panel(task.column);
 }
 
 template <class T>
@@ -197,7 +206,7 @@ bool SharedFront<T>::can_answer(const DataRequest& request) const {
   switch (request.kind) {
     case DataRequest::Kind::kPanel:
     case DataRequest::Kind::kSlots:
-      return panel_here_[request.block] != 0;
+      return tile_here_[place(request.strip, request.block)] != 0;
     case DataRequest::Kind::kTail:
       return tail_here_;
     default:
@@ -227,7 +236,7 @@ template <class T>
 Channel::Parts SharedFront<T>::parts_of(const DataRequest& request) {
   if (request.kind == DataRequest::Kind::kSlots) return front().slot_rows(request.block);
   if (request.kind == DataRequest::Kind::kTail) return front().tail();
-  return panel_parts(request.block);
+  return tile_parts(request.strip, request.block);
 }
 
 // Nobody asks for anything any more.

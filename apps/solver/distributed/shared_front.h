@@ -13,28 +13,28 @@
 #include "solver/distributed/channel.h"
 #include "solver/distributed/front_distribution.h"
 #include "solver/distributed/front_pieces.h"
+#include "solver/distributed/front_tiles.h"
 #include "solver/runtime/tiled_front.h"
 
 namespace espalier::solver {
 
-/// One process's part of a shared front: the tasks of a TiledFront on the block columns
-/// that are here, and the messages between the processes.
+/// One process's part of a shared front: the tasks of a TiledFront on the tiles that are
+/// here, and the messages between the processes.
 ///
-/// Buffers have the addresses of the whole front and memory for what is here: own block
-/// columns, and for a while what others send, which lands where it would be if all were
-/// here. So the arithmetic is that of Front.
+/// Buffers have the addresses of the whole front and memory for what is here: own tiles,
+/// and for a while what others send, which lands where it would be if all were here. So
+/// the arithmetic is that of Front.
 ///
 ///   delays       what the children could not eliminate comes to every process; columns
 ///                may be put off only. With it the front is larger than planned, and
 ///                stands in memory of its own (FrontDelays)
-///   assembly     own block columns in turn, AssemblyTree::window at once. What others
-///                have of the children is fetched piece by piece; what is here of the
-///                children is added, or sent to whoever asks, and goes when the blocks
-///                before are finished everywhere
-///   elimination  of own block columns as they are assembled; when nothing of the
-///   children
-///                is left here, factored block columns of others are fetched in turn. Of
-///                those that others put off columns in, the slots' rows are too, and
+///   assembly     own tiles, one block column after the other, AssemblyTree::window at
+///                once. What others have of the children is fetched piece by piece; what
+///                is here of the children is added, or sent to whoever asks, and goes
+///                when the blocks before are finished everywhere
+///   elimination  of own tiles as they are assembled; when nothing of the children is
+///                left here, factored tiles of others are fetched, panel after panel. Of
+///                panels that others put off columns in, the slots' rows are too, and
 ///                every process follows the slots by itself (Front::take_panel)
 ///   tail         of the slots, at the owner of the last block of the panel; all who have
 ///                blocks of the contribution block fetch it
@@ -53,6 +53,8 @@ class SharedFront final : public FrontExchange {
     Channel& channel;
     /// Called after a pivot was not positive here.
     std::function<void()> tell_failure;
+    /// FrontShare::original, of a front of several strips.
+    const std::vector<FrontEntry<T>>* original = nullptr;
   };
 
   /// `ended` is called when this part is done and has sent all that others need of it;
@@ -68,14 +70,14 @@ class SharedFront final : public FrontExchange {
   void serve(std::int32_t from, const DataRequest& request);
 
   void compute(const TileTask& task) override;
-  void ended(const TileTask& task, bool column_done) override;
+  void ended(const TileTask& task) override;
 
  private:
   struct Waiting {
     std::int32_t process;
     DataRequest request;
   };
-  /// Assembly of an own block column.
+  /// Assembly of own tiles of a block column.
   struct Assembly {
     std::vector<std::int32_t> pieces;  // that are added to it, in order
     std::size_t next = 0, taken = 0;   // added before; taken by the task that runs
@@ -99,6 +101,7 @@ class SharedFront final : public FrontExchange {
 
   void begin();
   void open_buffers();
+  [[nodiscard]] FrontShare<T> share() const;
   void list_pieces();
   void count_work();
   // Those below need the mutex.
@@ -115,31 +118,47 @@ class SharedFront final : public FrontExchange {
   void answer(const Waiting& waiting);
   void answer_piece(const Waiting& waiting);
   void end_of_block(std::int32_t block);
-  void end_of_update(std::int32_t panel);
-  void end_of_panel(std::int32_t panel);
+  void one_less_of(std::int32_t block);
+  void fetch_tile(std::int32_t strip, std::int32_t panel);
+  void end_of_use(std::int32_t panel);
+  void end_of_solve(const TileTask& task);
+  void end_of_tile(std::int32_t strip, std::int32_t panel, std::int32_t groups);
   void end_of_pivots();
 
   void one_less();
   [[nodiscard]] Channel::Parts parts_of(const DataRequest& request);
-  [[nodiscard]] Channel::Parts panel_parts(std::int32_t block);
+  [[nodiscard]] Channel::Parts tile_parts(std::int32_t strip, std::int32_t panel);
   [[nodiscard]] Channel::Parts piece_parts(
       const typename BlockAssembly<T>::Columns& columns);
   [[nodiscard]] typename BlockAssembly<T>::Columns columns_of(std::int32_t piece) const;
   [[nodiscard]] PageBuffer& panel_buffer();
-  void panel_memory(std::int32_t block, bool take);
+  void tile_memory(std::int32_t strip, std::int32_t panel, bool take);
   void close();
   void drain_others();
+  /// Of its diagonal block.
   [[nodiscard]] std::int32_t owner(std::int32_t block) const {
-    return site_.distribution.owner_of(node_, block, planned_, panels_);
+    return tiles_->owner(tiles_->strip_of(block), block);
   }
   [[nodiscard]] bool own(std::int32_t block) const {
     return owner(block) == site_.process;
+  }
+  [[nodiscard]] bool own(std::int32_t strip, std::int32_t block) const {
+    return tiles_->has(site_.process, strip, block);
+  }
+  [[nodiscard]] std::size_t place(std::int32_t strip, std::int32_t panel) const {
+    return static_cast<std::size_t>(panel) * tiles_->strips() + strip;
+  }
+  [[nodiscard]] std::int32_t strip_of_group(std::int32_t row) const {
+    return tiles_->strip_of(row * tasks_->shape().group);
   }
   [[nodiscard]] bool own_contribution() const {
     return !own_.empty() && own_.back() >= panels_;
   }
   [[nodiscard]] WorkerRange group() const { return site_.distribution.group[node_]; }
-  [[nodiscard]] std::int32_t clients(std::int32_t panel) const;
+  /// Other processes that need a panel, of one strip.
+  [[nodiscard]] std::int32_t clients(std::int32_t panel) const {
+    return tiles_->clients(tiles_->strip_of(panel), panel);
+  }
   [[nodiscard]] Front<T>& front() { return tasks_->front(); }
 
   Site site_;
@@ -157,9 +176,9 @@ class SharedFront final : public FrontExchange {
   std::map<std::int32_t, Delayed> delayed_;  // by number of child
   std::optional<TiledFront<T>> tasks_;       // when it is known what the children delayed
   bool begun_ = false;                       // its tasks can be submitted
-  std::int32_t planned_ = 0, panels_ = 0, blocks_ = 0;
-  std::vector<std::int32_t> own_;         // blocks
-  std::vector<std::int32_t> last_;        // of each process of the group: its last block
+  std::int32_t panels_ = 0, blocks_ = 0;
+  std::optional<FrontTiles> tiles_;
+  std::vector<std::int32_t> own_;         // block columns with tiles here
   std::vector<FrontPiece> pieces_;        // that are added here, in order of blocks
   std::vector<Assembly> assembly_;        // of each block
   std::vector<std::int32_t> block_left_;  // of each block: what it waits for here
@@ -167,12 +186,13 @@ class SharedFront final : public FrontExchange {
   std::size_t next_piece_ = 0;            // in pieces_: fetched before it
   std::int32_t pieces_under_way_ = 0;
   std::vector<std::int8_t> piece_here_;
-  std::int32_t next_panel_ = 0, panels_here_ = 0;  // of others, fetched
+  std::int32_t next_panel_ = 0, panels_here_ = 0;  // with tiles of others, fetched
   std::int32_t next_take_ = 0;                     // panels before it are final here
   bool taking_ = false, slots_asked_ = false, slots_here_ = false;
   bool tail_asked_ = false, tail_here_ = false;
-  std::vector<std::int8_t> panel_here_;     // factored, and in memory
-  std::vector<std::int32_t> updates_left_;  // by each panel, of own tiles
+  std::vector<std::int8_t> tile_here_;   // of the panel: factored, and in memory
+  std::vector<std::int32_t> tile_left_;  // of own ones: groups that are not final
+  std::vector<std::int32_t> uses_left_;  // of each panel, for own tiles
   std::vector<Waiting> waiting_;
 };
 

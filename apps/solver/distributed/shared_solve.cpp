@@ -6,10 +6,19 @@
 
 namespace espalier::solver {
 
-std::int32_t holder_of(const AssemblyTree& tree, const Symbolic& symbolic,
-                       const FrontDistribution& distribution, std::int32_t node) {
-  return distribution.owner_of(
-      node, tree.panel(symbolic, tree.nodes[node].last_front).blocks() - 1);
+std::vector<std::int32_t> column_of(const FrontDistribution& distribution,
+                                    std::int32_t node, std::int32_t block) {
+  std::vector<std::int32_t> processes;
+  for (std::int32_t row = 0; row < distribution.grid_of(node).rows; ++row)
+    processes.push_back(distribution.tile_owner(node, row, block));
+  return processes;
+}
+
+std::vector<std::int32_t> holders_of(const AssemblyTree& tree, const Symbolic& symbolic,
+                                     const FrontDistribution& distribution,
+                                     std::int32_t node) {
+  return column_of(distribution, node,
+                   tree.panel(symbolic, tree.nodes[node].last_front).blocks() - 1);
 }
 
 template <class T>
@@ -24,17 +33,50 @@ void SharedSolve<T>::run() {
 template <class T>
 typename SharedSolve<T>::Open SharedSolve<T>::open(std::int32_t node) const {
   const std::int32_t front = view_.tree.nodes[node].last_front;
+  const std::int32_t columns = distribution_.grid_columns(node);
   return {.node = node,
           .front = front,
           .panel = view_.factor.panel(view_.symbolic, view_.tree, front),
-          .slots = delays(front) != nullptr ? delays(front)->slots() : 0};
+          .slots = delays(front) != nullptr ? delays(front)->slots() : 0,
+          .grid_rows = distribution_.grid_of(node).rows,
+          .mine = (communicator_.rank() - distribution_.group[node].first) / columns};
 }
 
+// Successive blocks of one column of the grid; `owner` is its first process.
 template <class T>
 std::vector<BlockRun> SharedSolve<T>::runs_of(const Open& at) const {
-  return block_runs(distribution_, at.node,
-                    view_.tree.panel(view_.symbolic, at.front).blocks(),
-                    at.panel.blocks());
+  const std::int32_t planned = view_.tree.panel(view_.symbolic, at.front).blocks();
+  if (at.grid_rows == 1)
+    return block_runs(distribution_, at.node, planned, at.panel.blocks());
+  std::vector<BlockRun> runs;
+  for (std::int32_t k = 0; k < planned; ++k) {
+    const std::int32_t owner = distribution_.tile_owner(at.node, 0, k);
+    if (!runs.empty() && runs.back().owner == owner)
+      ++runs.back().end;
+    else
+      runs.push_back({k, k + 1, owner});
+  }
+  return runs;
+}
+
+// The process of this one's row of the grid.
+template <class T>
+std::int32_t SharedSolve<T>::owner_in_run(const Open& at, const BlockRun& run) const {
+  return run.owner + at.mine * distribution_.grid_columns(at.node);
+}
+
+// Rows of a front's that this process solves for or updates.
+template <class T>
+std::vector<IndexRange> SharedSolve<T>::own_rows(const Open& at, IndexRange of) const {
+  const auto strips = view_.factor.strips_of(at.front);
+  if (strips.empty()) return {of};
+  std::vector<IndexRange> ranges;
+  for (std::size_t s = 0; s + 1 < strips.size(); ++s) {
+    const IndexRange rows{std::max(of.begin, strips[s]), std::min(of.end, strips[s + 1])};
+    if (rows.begin < rows.end && grid_row(at.node, at.front, strips[s]) == at.mine)
+      ranges.push_back(rows);
+  }
+  return ranges;
 }
 
 template <class T>
@@ -56,7 +98,9 @@ template <class T>
 std::optional<OwnPanels<T>> SharedSolve<T>::own_panels(
     const Open& at, std::span<const BlockRun> runs) const {
   const std::int32_t me = communicator_.rank();
-  if (std::ranges::none_of(runs, [&](const BlockRun& run) { return run.owner == me; }))
+  if (!distribution_.takes_part(at.node, me) ||
+      std::ranges::none_of(
+          runs, [&](const BlockRun& run) { return owner_in_run(at, run) == me; }))
     return std::nullopt;
   return std::optional<OwnPanels<T>>(std::in_place, view_, distribution_, at.node, me);
 }
@@ -68,30 +112,31 @@ void SharedSolve<T>::forward(std::int32_t node) {
   const auto panels = own_panels(at, runs);
   begin_vector(at);
   pass_on_sums(at);
-  for (std::size_t k = 0; k < runs.size(); ++k) {
-    const auto [begin, end, owner] = runs[k];
-    if (owner != communicator_.rank()) continue;
-    const std::int32_t first = at.panel.first(begin),
-                       last = std::min(at.panel.first(end), at.panel.columns());
+  for (std::size_t k = 0; panels && k < runs.size(); ++k) {
+    const BlockRun& run = runs[k];
+    if (owner_in_run(at, run) != communicator_.rank()) continue;
+    const std::int32_t first = at.panel.first(run.begin),
+                       last = std::min(at.panel.first(run.end), at.panel.columns());
     if (k > 0)
-      receive_from(at, first, fronts_.slots_before(at.front, begin), runs[k - 1].owner,
-                   MessageTag::kForward);
-    fronts_.forward_blocks(at.front, panels->data(), begin, end, vector(at), slots(at),
-                           space_.block.template as<T>());
-    from_vector(at, first, last, false, b_);
+      receive_from(at, first, fronts_.slots_before(at.front, run.begin),
+                   owner_in_run(at, runs[k - 1]), MessageTag::kForward);
+    forward_run(at, run, panels->data());
+    for (const auto& [begin, end] : own_rows(at, {first, last}))
+      from_vector(at, begin, end, false, b_);
     if (k + 1 < runs.size())
-      send_from(at, last, fronts_.slots_before(at.front, end), runs[k + 1].owner,
-                MessageTag::kForward);
+      send_from(at, last, fronts_.slots_before(at.front, run.end),
+                owner_in_run(at, runs[k + 1]), MessageTag::kForward);
     else
       keep_out(at);
   }
 }
 
-// At the first owner: the right-hand sides of the front's own rows, and what the children
-// left.
+// At the first owners: the right-hand sides of the front's own rows, and what the
+// children left.
 template <class T>
 void SharedSolve<T>::begin_vector(const Open& at) const {
-  if (distribution_.owner_of(at.node, 0) == communicator_.rank()) {
+  const auto first = column_of(distribution_, at.node, 0);
+  if (std::ranges::find(first, communicator_.rank()) != first.end()) {
     const std::int32_t own = view_.symbolic.pivots(at.front);
     const Vectors<T> v = vector(at);
     copy_rows(b_.data + view_.symbolic.first_column[at.front], b_.stride, v.data,
@@ -99,7 +144,9 @@ void SharedSolve<T>::begin_vector(const Open& at) const {
     for (std::int32_t k = 0; k < v.count; ++k)
       std::fill_n(v.data + k * v.stride + own, v.stride - own, T{0});
   }
-  for_each_child(at, [&](const Child& child) { take_out(at, child); });
+  for_each_child(at, [&](const Child& child) {
+    for (const Passage& passage : passages(at, child)) take_out(at, child, passage);
+  });
 }
 
 // What the children left in the rows below the panel goes from the first owner to the
@@ -107,7 +154,9 @@ void SharedSolve<T>::begin_vector(const Open& at) const {
 // there: as one process does.
 template <class T>
 void SharedSolve<T>::pass_on_sums(const Open& at) const {
-  const std::int32_t first = distribution_.owner_of(at.node, 0), last = holder(at.node);
+  if (!distribution_.takes_part(at.node, communicator_.rank())) return;
+  const std::int32_t first = column_of(distribution_, at.node, 0)[at.mine];
+  const std::int32_t last = holders(at.node)[at.mine];
   const std::int32_t me = communicator_.rank(), columns = at.panel.columns();
   const Vectors<T> v = vector(at);
   const std::int64_t rows = v.stride - columns;
@@ -144,28 +193,32 @@ void SharedSolve<T>::backward(std::int32_t node) {
   const auto panels = own_panels(at, runs);
   const std::int32_t columns = at.panel.columns();
   const Vectors<T> v = vector(at);
-  for (std::size_t k = runs.size(); k-- > 0;) {
-    const auto [begin, end, owner] = runs[k];
-    if (owner != communicator_.rank()) continue;
-    const std::int32_t first = at.panel.first(begin),
-                       last = std::min(at.panel.first(end), columns);
+  for (std::size_t k = runs.size(); panels && k-- > 0;) {
+    const BlockRun& run = runs[k];
+    if (owner_in_run(at, run) != communicator_.rank()) continue;
+    const std::int32_t first = at.panel.first(run.begin),
+                       last = std::min(at.panel.first(run.end), columns);
     if (k + 1 < runs.size())
-      receive_from(at, last, fronts_.slots_before(at.front, end), runs[k + 1].owner,
-                   MessageTag::kBackward);
+      receive_from(at, last, fronts_.slots_before(at.front, run.end),
+                   owner_in_run(at, runs[k + 1]), MessageTag::kBackward);
     else
       gather_rows(x_, rows, v.data + columns, v.stride);
-    to_vector(at, b_, first, last);
-    fronts_.backward_blocks(at.front, panels->data(), begin, end, b_, x_, v, slots(at),
-                            space_.block.template as<T>());
-    // The first owner has all of the front's rows now, for the children.
-    from_vector(at, first, k == 0 ? columns : last, true, x_);
-    if (k > 0)
-      send_from(at, first, fronts_.slots_before(at.front, begin), runs[k - 1].owner,
-                MessageTag::kBackward);
-    else
-      scatter_rows(v.data + columns, v.stride, rows, x_);
+    backward_run(at, run, panels->data());
+    // The first owners have all of the front's rows now, for the children.
+    for (const auto& [begin, end] : own_rows(at, {first, k == 0 ? columns : last}))
+      from_vector(at, begin, end, true, x_);
+    if (k > 0) {
+      send_from(at, first, fronts_.slots_before(at.front, run.begin),
+                owner_in_run(at, runs[k - 1]), MessageTag::kBackward);
+      continue;
+    }
+    for (const auto& [begin, end] : own_rows(at, {columns, at.panel.rows()}))
+      scatter_rows(v.data + begin, v.stride, rows.subspan(begin - columns, end - begin),
+                   x_);
   }
-  for_each_child(at, [&](const Child& child) { pass_down(at, child); });
+  for_each_child(at, [&](const Child& child) {
+    for (const Passage& passage : passages(at, child)) pass_down(at, child, passage);
+  });
 }
 
 #define ESPALIER_INSTANTIATE(T) template class SharedSolve<T>;

@@ -15,11 +15,17 @@
 
 namespace espalier::solver {
 
+/// The processes of the grid's column that has a block column of a node's panel, row by
+/// row; of a local node its process.
+[[nodiscard]] std::vector<std::int32_t> column_of(const FrontDistribution& distribution,
+                                                  std::int32_t node, std::int32_t block);
+
 /// Where the rows below a node's panel are once it is done, on the way up; where those of
-/// x are needed first on the way down.
-[[nodiscard]] std::int32_t holder_of(const AssemblyTree& tree, const Symbolic& symbolic,
-                                     const FrontDistribution& distribution,
-                                     std::int32_t node);
+/// x are needed first on the way down. Each has those of its row of the grid.
+[[nodiscard]] std::vector<std::int32_t> holders_of(const AssemblyTree& tree,
+                                                   const Symbolic& symbolic,
+                                                   const FrontDistribution& distribution,
+                                                   std::int32_t node);
 
 /// Work space for shared nodes at a process.
 struct SharedSpace {
@@ -66,16 +72,29 @@ class SharedSolve {
     std::int32_t node, front;
     Trapezoid panel;
     std::int32_t slots;
+    std::int32_t grid_rows;
+    std::int32_t mine;  ///< row of the grid that this process is in
   };
   /// A child of it: its number among them, and where the columns that it delayed begin.
   struct Child {
     std::int32_t node = 0, front = 0, number = 0, place = 0;
   };
+  /// What goes between two processes for a child: some of its rows, and delayed columns.
+  struct Passage {
+    std::int32_t from, to;
+    std::vector<std::int32_t> rows;  ///< numbers among the child's
+  };
+  class GridColumn;
 
   [[nodiscard]] Open open(std::int32_t node) const;
   [[nodiscard]] std::vector<BlockRun> runs_of(const Open& at) const;
+  [[nodiscard]] std::int32_t owner_in_run(const Open& at, const BlockRun& run) const;
   [[nodiscard]] std::optional<OwnPanels<T>> own_panels(
       const Open& at, std::span<const BlockRun> runs) const;
+  void forward_run(const Open& at, const BlockRun& run, const T* panels) const;
+  void backward_run(const Open& at, const BlockRun& run, const T* panels) const;
+  [[nodiscard]] std::vector<IndexRange> own_rows(const Open& at, IndexRange of) const;
+  [[nodiscard]] std::vector<Passage> passages(const Open& at, const Child& child) const;
   void forward(std::int32_t node);
   void backward(std::int32_t node);
   void keep_slots(const Open& at) const;
@@ -84,16 +103,26 @@ class SharedSolve {
   void begin_vector(const Open& at) const;
   template <class Part>
   void for_each_child(const Open& at, const Part& part) const;
-  void take_out(const Open& at, const Child& child) const;
-  void add_out(const Open& at, const Child& child, const T* out, const T* delayed) const;
-  void pass_down(const Open& at, const Child& child) const;
+  [[nodiscard]] std::span<std::int32_t> places_of(const Open& at,
+                                                  const Child& child) const;
+  void take_out(const Open& at, const Child& child, const Passage& passage) const;
+  void add_out(const Open& at, const Child& child, std::span<const std::int32_t> rows,
+               const T* part) const;
+  void pass_down(const Open& at, const Child& child, const Passage& passage) const;
   void send_from(const Open& at, std::int32_t row, std::int32_t slots, std::int32_t to,
                  MessageTag tag) const;
   void receive_from(const Open& at, std::int32_t row, std::int32_t slots,
                     std::int32_t from, MessageTag tag) const;
 
-  [[nodiscard]] std::int32_t holder(std::int32_t node) const {
-    return holder_of(view_.tree, view_.symbolic, distribution_, node);
+  [[nodiscard]] std::vector<std::int32_t> holders(std::int32_t node) const {
+    return holders_of(view_.tree, view_.symbolic, distribution_, node);
+  }
+  // The row of a node's grid that has a row of its front.
+  [[nodiscard]] std::int32_t grid_row(std::int32_t node, std::int32_t front,
+                                      std::int32_t row) const {
+    const auto strips = view_.factor.strips_of(front);
+    return strips.empty() ? 0
+                          : strip_of_row(strips, row) % distribution_.grid_of(node).rows;
   }
   [[nodiscard]] const FrontDelays<T>* delays(std::int32_t front) const {
     return view_.factor.front[front].delays.get();

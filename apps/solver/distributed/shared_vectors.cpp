@@ -79,55 +79,95 @@ void SharedSolve<T>::scatter_delayed(std::int32_t child, const T* from) const {
           *from++;
 }
 
-// Brings what a child left to the first owner: its rows, then its delayed columns.
+// Between those who have a child's rows below its panel and the first owners of its
+// parent: in one order everywhere.
 template <class T>
-void SharedSolve<T>::take_out(const Open& at, const Child& child) const {
-  const std::int32_t from = holder(child.node), to = distribution_.owner_of(at.node, 0);
-  const std::int32_t me = communicator_.rank();
-  if (from != me && to != me) return;
-  const auto rows = std::ssize(view_.symbolic.rows_of(child.front));
-  const std::int32_t more =
-      from == me ? view_.factor.delayed_out(child.front) : delayed_by(at, child.number);
-  const std::span<T> part = message(rows + more);
-  T* const delayed = part.data() + rows * b_.count;
-  if (from != me) {
-    receive(communicator_, part, from, MessageTag::kForward);
-    return add_out(at, child, part.data(), delayed);
+auto SharedSolve<T>::passages(const Open& at, const Child& child) const
+    -> std::vector<Passage> {
+  const auto below = holders(child.node), above = column_of(distribution_, at.node, 0);
+  const auto here = [&](const std::vector<std::int32_t>& processes) {
+    return std::ranges::find(processes, communicator_.rank()) != processes.end();
+  };
+  if (!here(below) && !here(above)) return {};
+  const std::span<const std::int32_t> places = places_of(at, child);
+  const std::int32_t pivots = view_.symbolic.pivots(child.front);
+  std::vector<Passage> result;
+  for (const std::int32_t from : below)
+    for (const std::int32_t to : above) result.push_back({from, to, {}});
+  for (std::int32_t row = 0; row < std::ssize(places); ++row) {
+    const std::size_t from = grid_row(child.node, child.front, pivots + row),
+                      to = grid_row(at.node, at.front, places[row]);
+    result[from * above.size() + to].rows.push_back(row);
   }
-  const T* const left =
-      distribution_.shared(child.node) ? out(child.node) : local_.out(child.node);
-  gather_delayed(child.front, delayed);
-  if (to == me) return add_out(at, child, left, delayed);
-  std::copy_n(left, rows * b_.count, part.data());
-  send(communicator_, std::span<const T>(part), to, MessageTag::kForward);
+  if (result.size() > 1)
+    std::erase_if(result, [](const Passage& each) { return each.rows.empty(); });
+  return result;
 }
 
+// Positions of a child's rows in its parent, without columns that come to it.
 template <class T>
-void SharedSolve<T>::add_out(const Open& at, const Child& child, const T* out,
-                             const T* delayed) const {
+std::span<std::int32_t> SharedSolve<T>::places_of(const Open& at,
+                                                  const Child& child) const {
   const auto places =
       std::span(space_.places).first(view_.symbolic.rows_of(child.front).size());
   relative_indices(view_.symbolic, child.front, at.front, places);
+  return places;
+}
+
+// Brings what a child left to a first owner: its rows, then its delayed columns.
+template <class T>
+void SharedSolve<T>::take_out(const Open& at, const Child& child,
+                              const Passage& passage) const {
+  const std::int32_t me = communicator_.rank();
+  if (passage.from != me && passage.to != me) return;
+  const auto rows = std::ssize(passage.rows);
+  const std::int32_t more = passage.from == me ? view_.factor.delayed_out(child.front)
+                                               : delayed_by(at, child.number);
+  const std::span<T> part = message(rows + more);
+  if (passage.from != me) {
+    receive(communicator_, part, passage.from, MessageTag::kForward);
+    return add_out(at, child, passage.rows, part.data());
+  }
+  const T* const left =
+      distribution_.shared(child.node) ? out(child.node) : local_.out(child.node);
+  const auto all = std::ssize(view_.symbolic.rows_of(child.front));
+  T* next = part.data();
+  for (std::int32_t v = 0; v < b_.count; ++v)
+    for (const std::int32_t row : passage.rows) *next++ = left[v * all + row];
+  gather_delayed(child.front, next);
+  if (passage.to == me) return add_out(at, child, passage.rows, part.data());
+  send(communicator_, std::span<const T>(part), passage.to, MessageTag::kForward);
+}
+
+template <class T>
+void SharedSolve<T>::add_out(const Open& at, const Child& child,
+                             std::span<const std::int32_t> rows, const T* part) const {
+  const std::span<const std::int32_t> places = places_of(at, child);
   const std::int32_t own = view_.symbolic.pivots(at.front);
   const std::int32_t moved = at.panel.columns() - own;
   const Vectors<T> v = vector(at);
   for (std::int32_t k = 0; k < v.count; ++k)
-    for (const std::int32_t row : places)
-      v.data[k * v.stride + (row < own ? row : row + moved)] += *out++;
+    for (const std::int32_t row : rows) {
+      const std::int32_t place = places[row];
+      v.data[k * v.stride + (place < own ? place : place + moved)] += *part++;
+    }
   if (moved == 0) return;
   const std::int32_t more = delayed_by(at, child.number);
   for (std::int32_t k = 0; k < v.count; ++k)
     for (std::int32_t i = 0; i < more; ++i)
-      v.data[k * v.stride + child.place + i] = *delayed++;
+      v.data[k * v.stride + child.place + i] = *part++;
 }
 
-// Brings x in a child's rows, and in the columns that it delayed, from the first owner to
+// Brings x in a child's rows, and in the columns that it delayed, from a first owner to
 // where they are needed first.
 template <class T>
-void SharedSolve<T>::pass_down(const Open& at, const Child& child) const {
-  const std::int32_t from = distribution_.owner_of(at.node, 0), to = holder(child.node);
-  const auto rows = view_.symbolic.rows_of(child.front);
+void SharedSolve<T>::pass_down(const Open& at, const Child& child,
+                               const Passage& passage) const {
+  const auto all = view_.symbolic.rows_of(child.front);
+  std::vector<std::int32_t> rows;
+  for (const std::int32_t row : passage.rows) rows.push_back(all[row]);
   const std::int64_t count = std::ssize(rows);
+  const std::int32_t from = passage.to, to = passage.from;  // the other way
   if (from == to) return;
   if (from == communicator_.rank()) {
     const std::int32_t more = delayed_by(at, child.number);
@@ -178,8 +218,12 @@ void SharedSolve<T>::receive_from(const Open& at, std::int32_t row, std::int32_t
                                             bool, const Vectors<T>&) const;             \
   template void SharedSolve<T>::keep_slots(const Open&) const;                          \
   template std::int32_t SharedSolve<T>::delayed_by(const Open&, std::int32_t) const;    \
-  template void SharedSolve<T>::take_out(const Open&, const Child&) const;              \
-  template void SharedSolve<T>::pass_down(const Open&, const Child&) const;             \
+  template auto SharedSolve<T>::passages(const Open&, const Child&)                     \
+      const->std::vector<Passage>;                                                      \
+  template void SharedSolve<T>::take_out(const Open&, const Child&, const Passage&)     \
+      const;                                                                            \
+  template void SharedSolve<T>::pass_down(const Open&, const Child&, const Passage&)    \
+      const;                                                                            \
   template void SharedSolve<T>::send_from(const Open&, std::int32_t, std::int32_t,      \
                                           std::int32_t, MessageTag) const;              \
   template void SharedSolve<T>::receive_from(const Open&, std::int32_t, std::int32_t,   \

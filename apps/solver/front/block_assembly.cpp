@@ -27,7 +27,8 @@ BlockAssembly<T>::BlockAssembly(const FrontContext<T>& context, Front<T>& front,
   for (auto c = tree.first_child[front.front()]; c >= 0; c = tree.next_sibling[c]) {
     const std::span of_child(positions, context_.symbolic.rows_of(c).size());
     front.child_positions(c, of_child);
-    children_.push_back({c, of_child, &context.contributions[tree.node_of_front[c]]});
+    children_.push_back({c, of_child, &context.contributions[tree.node_of_front[c]],
+                         front.child_strips(children_.size())});
     positions += of_child.size();
   }
 }
@@ -49,7 +50,7 @@ template <class T>
 void BlockAssembly<T>::assemble(std::int32_t slice) {
   const BlockColumn<T> columns = columns_of(slice);
   if (columns.width == 0) return;
-  take_memory(columns);
+  take_memory(slice, columns);
   const std::int32_t end = columns.first + columns.width;
   if (slice / slices_ < front_.panels()) front_.add_original(columns.first, end);
   add_children(columns);
@@ -59,10 +60,21 @@ void BlockAssembly<T>::assemble(std::int32_t slice) {
 template <class T>
 void BlockAssembly<T>::add_children(const BlockColumn<T>& columns) {
   const std::int32_t end = columns.first + columns.width;
-  for (const auto& [child, positions, buffer] : children_) {
-    if (!shared_) front_.add_child(child, nullptr, positions, columns.first, end);
-    if (front_.has_delayed()) front_.add_delayed(child, positions, columns.first, end);
+  for (const Child& child : children_) {
+    if (!shared_)
+      front_.add_child(child.front, nullptr, child.positions, columns.first, end);
+    if (front_.has_delayed())
+      front_.add_delayed(child.front, child.positions, columns.first, end);
   }
+}
+
+template <class T>
+TilePlace BlockAssembly<T>::tile_of(const Child& child, const Columns& columns) const {
+  const Trapezoid layout = context_.tree.contribution(context_.symbolic, child.front);
+  const std::int32_t block = layout.block_of(columns.first);
+  if (child.strips.empty()) return tile_place(layout, block, 0, layout.rows());
+  return tile_place(layout, block, child.strips[columns.strip],
+                    child.strips[columns.strip + 1]);
 }
 
 template <class T>
@@ -70,10 +82,10 @@ std::span<std::byte> BlockAssembly<T>::memory(const Columns& columns,
                                               std::int32_t side) const {
   const Child& child = children_[columns.child];
   const Trapezoid layout = context_.tree.contribution(context_.symbolic, child.front);
-  const std::int64_t before = side * layout.entries();
-  const std::int64_t begin = before + layout.entries_before(columns.first);
-  const std::int64_t end = before + layout.entries_before(columns.last);
-  return {child.contribution->data() + begin * static_cast<Bytes>(sizeof(T)),
+  const auto [begin, end] =
+      tile_columns(layout, tile_of(child, columns), columns.first, columns.last);
+  return {child.contribution->data() +
+              (side * layout.entries() + begin) * static_cast<Bytes>(sizeof(T)),
           static_cast<std::size_t>(end - begin) * sizeof(T)};
 }
 
@@ -90,10 +102,11 @@ void BlockAssembly<T>::add(const Columns& columns, bool received) {
   const Child& child = children_[columns.child];
   const std::int64_t entries =
       context_.tree.contribution(context_.symbolic, child.front).entries();
+  const TilePlace tile = tile_of(child, columns);
   for (std::int32_t side = 0; side < front_.storage().sides; ++side)
-    front_.add_columns(child.front, side,
-                       child.contribution->template as<T>() + side * entries,
-                       child.positions, columns.first, columns.last);
+    front_.add_tile(child.front, tile, side,
+                    child.contribution->template as<T>() + side * entries + tile.offset,
+                    child.positions, columns.first, columns.last);
   if (!received) return;
   PageBuffer& buffer = *child.contribution;
   const std::scoped_lock lock(mutex_);
@@ -117,22 +130,32 @@ std::int32_t BlockAssembly<T>::finished() {
   return finished_first_;
 }
 
-// The pages of a block, in whichever buffer it lies.
+// Of a shared front, of the tiles that are here.
 template <class T>
-void BlockAssembly<T>::take_memory(const BlockColumn<T>& columns) {
+void BlockAssembly<T>::take_memory(std::int32_t slice, const BlockColumn<T>& columns) {
+  const std::int32_t block = slice / slices_;
   const std::scoped_lock lock(mutex_);
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
+    if (!shared_) take_memory(std::as_bytes(columns.entries(side)));
+    for (std::int32_t strip = front_.strip_of(block); shared_ && strip < front_.strips();
+         ++strip)
+      if (front_.has(strip, block))
+        take_memory(std::as_bytes(front_.tile(strip, block).entries(side)));
+  }
+}
+
+// The pages of a place, in whichever buffer it lies.
+template <class T>
+void BlockAssembly<T>::take_memory(std::span<const std::byte> place) {
   FrontDelays<T>* const delays =
       shared_ ? context_.factor.front[front_.front()].delays.get() : nullptr;
   for (PageBuffer* buffer :
        {&context_.factor.storage[node_], &context_.contributions[node_],
         delays != nullptr ? &delays->panel : nullptr}) {
     if (buffer == nullptr || buffer->size() == 0) continue;
-    for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-      const auto place = std::as_bytes(columns.entries(side));
-      if (!std::less<>{}(place.data(), buffer->data()) &&
-          place.data() - buffer->data() < buffer->size())
-        buffer->fill(place);
-    }
+    if (!std::less<>{}(place.data(), buffer->data()) &&
+        place.data() - buffer->data() < buffer->size())
+      buffer->fill(place);
   }
 }
 
@@ -163,13 +186,15 @@ template <class T>
 void BlockAssembly<T>::drain(const Child& child, std::int32_t used) {
   const AssemblyTree& tree = context_.tree;
   const Trapezoid layout = tree.contribution(context_.symbolic, child.front);
-  const std::int64_t before =
-      tree.nodes[tree.node_of_front[child.front]].read_before(layout, used);
+  std::vector<EntryRange> parts{
+      {0, tree.nodes[tree.node_of_front[child.front]].read_before(layout, used)}};
+  if (!child.strips.empty()) parts = columns_before(layout, child.strips, used);
   const auto bytes = static_cast<Bytes>(sizeof(T));
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side) {
-    const Bytes start = side * layout.entries() * bytes;
-    child.contribution->drain(start, start + before * bytes);
-  }
+  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+    for (const auto& [begin, end] : parts) {
+      const Bytes start = side * layout.entries() * bytes;
+      child.contribution->drain(start + begin * bytes, start + end * bytes);
+    }
 }
 
 #define ESPALIER_INSTANTIATE(T) template class BlockAssembly<T>;

@@ -14,14 +14,15 @@ namespace espalier::solver {
 /// of the children's contribution blocks is given back when it is done.
 /// AssemblyTree::Profile says what that needs when slices begin in turn, so many at once.
 ///
-/// Of a shared front, whose slices are whole block columns, assemble() adds what belongs
-/// to the front alone; columns of the children's contribution blocks are for add().
+/// Of a shared front, whose slices are the tiles here of a block column, assemble() adds
+/// what belongs to the front alone; the children's contribution blocks are for add().
 template <class T>
 class BlockAssembly {
  public:
-  /// Columns [first, last) of the contribution block of the front's child number `child`.
+  /// Columns [first, last) of a tile of the contribution block of the front's child
+  /// number `child`.
   struct Columns {
-    std::int32_t child, first, last;
+    std::int32_t child, strip, first, last;
   };
 
   /// @param front  of a tiled node, allocated by allocate_node(); outlives this
@@ -42,7 +43,7 @@ class BlockAssembly {
   /// Memory for columns that another process sends, where they would be if all were here:
   /// `memory` in every side.
   void receive(const Columns& columns);
-  /// Adds columns to the blocks where they belong, which are here.
+  /// Adds columns to the tiles here to which they belong, of one block column.
   /// @param received  what they took is given back
   void add(const Columns& columns, bool received);
   /// Where columns lie, in one block column of the child's.
@@ -56,9 +57,12 @@ class BlockAssembly {
     std::int32_t front;
     std::span<const std::int32_t> positions;  // of its rows, in the front
     PageBuffer* contribution;
+    std::span<const std::int32_t> strips;  // of its contribution block; empty: one
   };
   [[nodiscard]] BlockColumn<T> columns_of(std::int32_t slice) const;
-  void take_memory(const BlockColumn<T>& columns);
+  [[nodiscard]] TilePlace tile_of(const Child& child, const Columns& columns) const;
+  void take_memory(std::int32_t slice, const BlockColumn<T>& columns);
+  void take_memory(std::span<const std::byte> place);
   void drain(const Child& child, std::int32_t used);
   void add_children(const BlockColumn<T>& columns);
 

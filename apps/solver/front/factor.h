@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "solver/front/low_rank_panel.h"
@@ -10,6 +12,7 @@
 #include "solver/memory/spill_file.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
+#include "solver/tree/row_strips.h"
 
 namespace espalier::solver {
 
@@ -102,6 +105,20 @@ struct Factor {
   [[nodiscard]] std::int32_t delayed_out(std::int32_t s) const {
     return front[s].delays ? front[s].delays->delayed_out() : 0;
   }
+  /// Of a front whose rows are cut into strips, FrontStorage::strips; empty: they are
+  /// not.
+  [[nodiscard]] std::span<const std::int32_t> strips_of(std::int32_t s) const {
+    const auto place = strips.find(s);
+    return place != strips.end() ? std::span<const std::int32_t>(place->second)
+                                 : std::span<const std::int32_t>();
+  }
+  /// Leading dimension of the diagonal block that begins in row `first` of a front.
+  /// @param whole  if all rows of its block column stand together
+  [[nodiscard]] std::int32_t leading(std::int32_t s, std::int32_t first,
+                                     std::int32_t whole) const {
+    const std::span<const std::int32_t> cut = strips_of(s);
+    return cut.empty() ? whole : cut[strip_of_row(cut, first) + 1] - first;
+  }
   /// Over all compressed fronts.
   [[nodiscard]] LowRankStatistics low_rank() const;
   /// What the constructor allocates.
@@ -125,6 +142,8 @@ struct Factor {
   std::vector<std::int32_t> row_order;     ///< LDL^T, LU: of each own pivot
   std::vector<std::int32_t> column_order;  ///< LU
   std::vector<T> d;  ///< LDL^T: D(k, k), D(k + 1, k) of each own pivot
+  /// Of shared fronts that are cut into tiles: FrontStorage::strips.
+  std::map<std::int32_t, std::vector<std::int32_t>> strips;
   /// Where variables are kept: the last front's contribution block.
   PageBuffer kept;
 };

@@ -22,8 +22,8 @@ std::int32_t delayed_by_children(const FrontContext<T>& context, std::int32_t fr
 
 template <class T>
 Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
-                T* contribution)
-    : context_(context), front_(front) {
+                T* contribution, FrontShare<T> share)
+    : context_(context), front_(front), share_(std::move(share)) {
   const Symbolic& symbolic = context.symbolic;
   Factor<T>& factor = context.factor;
   delayed_in_ = delayed_by_children(context, front);
@@ -31,6 +31,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
   storage_.panel_layout = factor.panel(symbolic, context.tree, front);
   storage_.contribution_layout = context.tree.contribution(symbolic, front);
   storage_.sides = context.tree.sides();
+  if (share_.strips.size() > 2) storage_.strips = share_.strips;
   for (std::int32_t k = 0; kind() != FactorKind::kCholesky && k < panels(); ++k)
     eliminated_.push_back(storage_.panel_layout.width(k));
 
@@ -74,6 +75,7 @@ template <class T>
 void Front<T>::add_original(std::int32_t begin, std::int32_t end) {
   end = std::min(end, context_.symbolic.pivots(front_));
   if (begin >= end) return;
+  if (share_.original != nullptr) return add_originals(begin, end);
   add_original_entries(context_.symbolic, context_.permuted, front_, delayed_in_, begin,
                        end, storage_);
 }
@@ -189,76 +191,83 @@ bool Front<T>::factor(std::int32_t block, std::int32_t end) {
 template <class T>
 void Front<T>::update(std::int32_t target, std::int32_t source, std::int32_t begin,
                       std::int32_t end) {
-  const BlockColumn<T> to = block_column(storage_, target);
+  const std::int32_t first = first_row(target);
+  const BlockTile<T> to = block_tile(storage_, target, begin);
   Factored by{};
   if (source < panels()) {
-    const BlockColumn<T> from = block_column(storage_, source);
-    const std::int32_t down = to.first - from.first;
-    by = {from.data[0] + down, from.data[1] + down, from.leading,
-          eliminated_.empty() ? from.width : eliminated_[source],
-          d_ + 2 * std::int64_t{from.first}};
+    const BlockTile<T> left = block_tile(storage_, source, begin),
+                       right = block_tile(storage_, source, first);
+    by = {.left = {left.row(0, begin), left.row(1, begin), left.leading()},
+          .right = {right.row(0, first), right.row(1, first), right.leading()},
+          .count = eliminated_.empty() ? left.width : eliminated_[source],
+          .d = d_ + 2 * std::int64_t{storage_.panel_layout.first(source)}};
   } else {
     const FrontDelays<T>* const own = delays();
     if (own == nullptr || own->tail_eliminated == 0) return;
-    const std::int32_t down = own->slots() + to.first - pivots();
-    by = {own->tail[0].data() + down, own->tail[1].data() + down,
-          own->slots() + contribution_rows(), own->tail_eliminated, own->tail_d.data()};
+    const std::int32_t leading = own->slots() + contribution_rows();
+    const auto from = [&](std::int32_t row) -> FactoredRows {
+      const std::int32_t down = own->slots() + row - pivots();
+      return {own->tail[0].data() + down, own->tail[1].data() + down, leading};
+    };
+    by = {from(begin), from(first), own->tail_eliminated, own->tail_d.data()};
   }
-  if (begin == to.first)
+  if (begin == first)
     update_diagonal(to, by, end - begin);
   else
-    update_rows(to, by, begin - to.first, end - begin);
+    update_rows(to, begin, end - begin, by);
 }
 
 // The diagonal block of a block column and what is under it: so many rows.
 template <class T>
-void Front<T>::update_diagonal(const BlockColumn<T>& to, const Factored& by,
+void Front<T>::update_diagonal(const BlockTile<T>& to, const Factored& by,
                                std::int32_t rows) {
+  const auto& [lower, upper, leading] = by.right;
   switch (kind()) {
     case FactorKind::kCholesky:
-      kernels::update_lower(rows, to.width, by.count, by.lower, by.leading, to.data[0],
-                            to.leading);
+      kernels::update_lower(rows, to.width, by.count, lower, leading, to.data[0],
+                            to.leading());
       return;
     case FactorKind::kLdlt: {
       std::vector<T> large;  // the tail may have more columns than a block
       const std::span<T> scratch =
           context_.scratch.template at_least<T>(std::int64_t{to.width} * by.count, large);
-      kernels::update_lower_ldlt(rows, to.width, by.count, by.lower, by.leading, by.d,
-                                 to.data[0], to.leading, scratch);
+      kernels::update_lower_ldlt(rows, to.width, by.count, lower, leading, by.d,
+                                 to.data[0], to.leading(), scratch);
       return;
     }
     case FactorKind::kLu:
-      kernels::update_lower_product(rows, to.width, by.count, by.lower, by.leading,
-                                    by.upper, by.leading, to.data[0], to.leading);
-      kernels::update_lower_product(rows, to.width, by.count, by.upper, by.leading,
-                                    by.lower, by.leading, to.data[1], to.leading);
+      kernels::update_lower_product(rows, to.width, by.count, lower, leading, upper,
+                                    leading, to.data[0], to.leading());
+      kernels::update_lower_product(rows, to.width, by.count, upper, leading, lower,
+                                    leading, to.data[1], to.leading());
   }
 }
 
-// Rows of a block column from `down` rows under its first on.
+// So many rows of a block column from row `begin` of the front on.
 template <class T>
-void Front<T>::update_rows(const BlockColumn<T>& to, const Factored& by,
-                           std::int32_t down, std::int32_t rows) {
+void Front<T>::update_rows(const BlockTile<T>& to, std::int32_t begin, std::int32_t rows,
+                           const Factored& by) {
+  const auto& [left, right, count, d] = by;
   switch (kind()) {
     case FactorKind::kCholesky:
-      kernels::update_general(rows, to.width, by.count, by.lower + down, by.leading,
-                              by.lower, by.leading, to.data[0] + down, to.leading);
+      kernels::update_general(rows, to.width, count, left.lower, left.leading,
+                              right.lower, right.leading, to.row(0, begin), to.leading());
       return;
     case FactorKind::kLdlt: {
       std::vector<T> large;
       const std::span<T> scaled =
-          context_.scratch.template at_least<T>(std::int64_t{to.width} * by.count, large);
-      kernels::multiply_by_d(to.width, by.count, by.lower, by.leading, by.d,
+          context_.scratch.template at_least<T>(std::int64_t{to.width} * count, large);
+      kernels::multiply_by_d(to.width, count, right.lower, right.leading, d,
                              scaled.data(), to.width);
-      kernels::update_general(rows, to.width, by.count, by.lower + down, by.leading,
-                              scaled.data(), to.width, to.data[0] + down, to.leading);
+      kernels::update_general(rows, to.width, count, left.lower, left.leading,
+                              scaled.data(), to.width, to.row(0, begin), to.leading());
       return;
     }
     case FactorKind::kLu:
-      kernels::update_general(rows, to.width, by.count, by.lower + down, by.leading,
-                              by.upper, by.leading, to.data[0] + down, to.leading);
-      kernels::update_general(rows, to.width, by.count, by.upper + down, by.leading,
-                              by.lower, by.leading, to.data[1] + down, to.leading);
+      kernels::update_general(rows, to.width, count, left.lower, left.leading,
+                              right.upper, right.leading, to.row(0, begin), to.leading());
+      kernels::update_general(rows, to.width, count, left.upper, left.leading,
+                              right.lower, right.leading, to.row(1, begin), to.leading());
   }
 }
 

@@ -79,6 +79,29 @@ template <class T>
                                         std::int32_t leading, std::int32_t factored,
                                         double& smallest);
 
+/// An entry of the matrix in a front: its position, and on either side of the diagonal
+/// the value.
+template <class T>
+struct FrontEntry {
+  std::int32_t row, column;
+  std::array<T, 2> value;
+};
+
+/// What a process has of a front that processes share.
+template <class T>
+struct FrontShare {
+  /// First row of each strip, and the order (FrontStorage::strips).
+  std::vector<std::int32_t> strips;
+  /// Of each block column, strip by strip: whether its tile is here.
+  std::vector<std::int8_t> mine;
+  /// Of each child, its strips: rows of its contribution block, of which some may be
+  /// before it. Empty: one.
+  std::vector<std::vector<std::int32_t>> child_strips;
+  /// Of more strips than one: the matrix in the tiles that are here, by columns; null: in
+  /// all of its columns that are.
+  const std::vector<FrontEntry<T>>* original = nullptr;
+};
+
 /// The numerical work on one front, piece by piece, as tasks call it:
 ///
 ///   add_original, add_child, add_delayed   every block column: any order, in parallel
@@ -101,7 +124,11 @@ class Front {
  public:
   /// @param panel         zeroed, of the planned size; not used when columns were delayed
   /// @param contribution  zeroed
-  Front(const FrontContext<T>& context, std::int32_t front, T* panel, T* contribution);
+  /// @param share         of one that processes share. Slots follow the elimination in
+  ///                      block columns that are here, and in all rows below the panel
+  ///                      where its last block is
+  Front(const FrontContext<T>& context, std::int32_t front, T* panel, T* contribution,
+        FrontShare<T> share = {});
 
   [[nodiscard]] std::int32_t panels() const { return storage_.panel_layout.blocks(); }
   [[nodiscard]] std::int32_t blocks() const {
@@ -124,6 +151,10 @@ class Front {
   void add_columns(std::int32_t child, std::int32_t side, const T* source,
                    std::span<const std::int32_t> positions, std::int32_t first,
                    std::int32_t last);
+  /// The same columns of a tile of it, with the rows that belong into tiles here.
+  void add_tile(std::int32_t child, const TilePlace& tile, std::int32_t side,
+                const T* source, std::span<const std::int32_t> positions,
+                std::int32_t first, std::int32_t last);
   void add_delayed(std::int32_t child, std::span<const std::int32_t> positions,
                    std::int32_t begin, std::int32_t end);
   /// Whether any child has delayed columns.
@@ -144,9 +175,25 @@ class Front {
   void accept(std::int32_t block);
   void finish_pivots();
 
-  /// Of a shared front: which block columns are here. Slots follow the elimination in
-  /// these, and in all rows below the panel where its last block is.
-  void share(std::vector<std::int8_t> mine) { mine_ = std::move(mine); }
+  /// Whether a tile is here.
+  [[nodiscard]] bool has(std::int32_t strip, std::int32_t block) const {
+    return share_.mine.empty() || share_.mine[block * strips() + strip] != 0;
+  }
+  [[nodiscard]] std::int32_t strips() const {
+    return storage_.strips.empty()
+               ? 1
+               : static_cast<std::int32_t>(storage_.strips.size()) - 1;
+  }
+  /// FrontShare::child_strips
+  [[nodiscard]] std::span<const std::int32_t> child_strips(std::size_t child) const {
+    if (share_.child_strips.empty()) return {};
+    return share_.child_strips[child];
+  }
+  /// Of a block column, what a strip has of it, at or under the diagonal.
+  [[nodiscard]] BlockTile<T> tile(std::int32_t strip, std::int32_t block) const;
+  /// First row of a block, and the strip that has it. Behind the last: the order.
+  [[nodiscard]] std::int32_t first_row(std::int32_t block) const;
+  [[nodiscard]] std::int32_t strip_of(std::int32_t block) const;
   // Of a shared front whose columns may be put off: what its processes send each other.
   using Parts = std::vector<std::span<std::byte>>;
   [[nodiscard]] std::int32_t slots() const {
@@ -237,9 +284,7 @@ class Front {
                      std::int32_t end);
   void open_delays();
   void open_exchange();
-  [[nodiscard]] bool follows(std::int32_t panel) const {
-    return mine_.empty() || mine_[static_cast<std::size_t>(panel)] != 0;
-  }
+  [[nodiscard]] bool follows(std::int32_t panel) const { return has(0, panel); }
   [[nodiscard]] bool follows_tail() const { return follows(panels() - 1); }
   void gather_tail();
   void add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
@@ -287,16 +332,28 @@ class Front {
   void pass_on(const BlockColumn<T>& column, std::int32_t eliminated, const Slots& slots);
   void leave_slots(const BlockColumn<T>& column, std::int32_t eliminated,
                    const Slots& before);
-  /// Factored columns as they update others: `lower` and `upper` from the row on where
-  /// the diagonal block of the target begins.
-  struct Factored {
+  /// Rows of factored columns.
+  struct FactoredRows {
     const T *lower, *upper;
-    std::int32_t leading, count;
+    std::int32_t leading;
+  };
+  /// Factored columns as they update a block column: the rows that are updated, and those
+  /// of its diagonal block.
+  struct Factored {
+    FactoredRows left, right;
+    std::int32_t count;
     const T* d;
   };
-  void update_diagonal(const BlockColumn<T>& to, const Factored& by, std::int32_t rows);
-  void update_rows(const BlockColumn<T>& to, const Factored& by, std::int32_t down,
-                   std::int32_t rows);
+  void update_diagonal(const BlockTile<T>& to, const Factored& by, std::int32_t rows);
+  void update_rows(const BlockTile<T>& to, std::int32_t begin, std::int32_t rows,
+                   const Factored& by);
+  void add_originals(std::int32_t begin, std::int32_t end);
+  /// The block column that has a column of the front.
+  [[nodiscard]] std::int32_t block_of(std::int32_t column) const {
+    return column < pivots()
+               ? storage_.panel_layout.block_of(column)
+               : panels() + storage_.contribution_layout.block_of(column - pivots());
+  }
 
   const FrontContext<T>& context_;
   std::int32_t front_;
@@ -308,7 +365,7 @@ class Front {
   std::vector<std::int32_t> eliminated_;  // columns of each block; Cholesky: all of them
   std::vector<T> corner_;  // slots x slots: what is left of them among themselves
   std::unique_ptr<OpenPanel> open_;
-  std::vector<std::int8_t> mine_;                 // shared: of each block column
+  FrontShare<T> share_;
   std::vector<std::vector<std::int32_t>> notes_;  // shared, of each block of the panel
   std::vector<Slots> slot_rows_;                  // likewise
   // Rows of each block column of a compressed contribution block that are final.

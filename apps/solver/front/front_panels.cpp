@@ -15,13 +15,13 @@ using kernels::RowSegment;
 template <class T>
 void Front<T>::solve(std::int32_t block, std::int32_t begin, std::int32_t end) {
   const BlockColumn<T> column = block_column(storage_, block);
+  const BlockTile<T> tile = block_tile(storage_, block, begin);
   const auto rows = [&](std::int32_t side) {
-    return RowSegment<T>{column.data[side] + (begin - column.first), column.leading,
-                         end - begin};
+    return RowSegment<T>{tile.row(side, begin), tile.leading(), end - begin};
   };
   if (kind() == FactorKind::kCholesky) {
     kernels::solve_below(end - begin, column.width, column.data[0], column.leading,
-                         rows(0).data, column.leading);
+                         rows(0).data, tile.leading());
     if (is_low_rank()) compress(block, begin);
     return;
   }

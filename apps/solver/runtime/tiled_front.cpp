@@ -11,11 +11,25 @@ namespace {
 using Kind = TileTask::Kind;
 
 template <class T>
-Front<T> open_front(const FrontContext<T>& context, std::int32_t node, bool allocates) {
+Front<T> open_front(const FrontContext<T>& context, std::int32_t node, bool allocates,
+                    FrontShare<T> share) {
   if (allocates) allocate_node(context, node);
   return Front<T>(context, context.tree.nodes[node].last_front,
                   context.factor.storage[node].template as<T>(),
-                  context.contributions[node].template as<T>());
+                  context.contributions[node].template as<T>(), std::move(share));
+}
+
+// The tiles of a graph that are here; none: all are.
+template <class T>
+TileGraph::Mine tiles_here(const TileShape& shape, const Front<T>& front,
+                           const FrontExchange* exchange) {
+  if (exchange == nullptr) return {};
+  TileGraph::Mine mine;
+  for (std::int32_t j = 0; j < shape.blocks; ++j)
+    for (std::int32_t row = 0; row < shape.groups(); ++row)
+      mine.push_back(row >= shape.group_of(j) &&
+                     front.has(front.strip_of(row * shape.group), j));
+  return mine;
 }
 
 bool of_assembly(Kind kind) { return kind == Kind::kAssemble || kind == Kind::kAdd; }
@@ -29,24 +43,23 @@ TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node,
 
 template <class T>
 TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node,
-                          const std::vector<std::int8_t>& mine, FrontExchange& exchange)
-    : TiledFront(context, node, nullptr, mine, &exchange) {}
+                          FrontShare<T> share, FrontExchange& exchange)
+    : TiledFront(context, node, nullptr, std::move(share), &exchange) {}
 
 template <class T>
 TiledFront<T>::TiledFront(const FrontContext<T>& context, std::int32_t node,
-                          RunRecorder* recorder, const std::vector<std::int8_t>& mine,
+                          RunRecorder* recorder, FrontShare<T> share,
                           FrontExchange* exchange)
     : context_(context),
       node_(node),
       recorder_(recorder),
       exchange_(exchange),
-      front_(open_front(context, node, exchange == nullptr)),
+      front_(open_front(context, node, exchange == nullptr, std::move(share))),
       shape_(shape_of(context, front_)),
       writes_(context.tree.nodes[node].factor_at >= 0 && !front_.has_delayed() &&
               exchange == nullptr),
       assembly_(context, front_, exchange == nullptr ? shape_.slices : 1),
-      graph_(shape_, mine) {
-  if (exchange != nullptr) front_.share(mine);
+      graph_(shape_, tiles_here(shape_, front_, exchange)) {
   if (recorder_ != nullptr) recorder_->opened(node, shape_);
 }
 
@@ -100,8 +113,13 @@ void TiledFront<T>::assembled(std::int32_t column) {
 }
 
 template <class T>
-void TiledFront<T>::arrived(std::int32_t panel) {
-  change_graph([&](std::vector<TileTask>& ready) { graph_.arrived(panel, ready); });
+void TiledFront<T>::arrived(std::int32_t panel, std::int32_t begin, std::int32_t end) {
+  change_graph([&](std::vector<TileTask>& ready) {
+    for (std::int32_t row = shape_.group_of(panel); row < shape_.groups(); ++row) {
+      const std::int32_t first = front_.first_row(std::max(row * shape_.group, panel));
+      if (first >= begin && first < end) graph_.arrived(row, panel, ready);
+    }
+  });
 }
 
 template <class T>
@@ -176,7 +194,7 @@ void TiledFront<T>::end(const TileTask& task) {
       graph_.end(task, ready);
       final = of_panel && graph_.column_done(task.column);
     });
-  if (exchange_ != nullptr) exchange_->ended(task, final);
+  if (exchange_ != nullptr) exchange_->ended(task);
   if (final && writes_) {
     if (stopped())
       end_one();  // nothing to write

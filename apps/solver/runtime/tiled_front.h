@@ -16,16 +16,15 @@ namespace espalier::solver {
 
 class RunRecorder;
 
-/// What processes that share a front do beside its own tasks: they send one another block
-/// columns and pieces of the children's contribution blocks.
+/// What processes that share a front do beside its own tasks: they send one another tiles
+/// and pieces of the children's contribution blocks.
 class FrontExchange {
  public:
   virtual ~FrontExchange() = default;
   /// Computes kAssemble, kAdd or kTake: the others are the front's.
   virtual void compute(const TileTask& task) = 0;
   /// A task has ended, and what it made ready in the graph is submitted.
-  /// @param column_done  it made all of its block column of the panel final
-  virtual void ended(const TileTask& task, bool column_done) = 0;
+  virtual void ended(const TileTask& task) = 0;
 };
 
 /// A large front as StarPU tasks on its tiles (tile_graph.h). A task is submitted when
@@ -33,20 +32,19 @@ class FrontExchange {
 /// one task a tile and the slices that are being assembled, and neither handles nor
 /// dependencies (docs/decisions/0115).
 ///
-/// Of a front that processes share these are the tasks on the block columns that are
-/// here: the same tasks, so that the front has the same bits wherever its block columns
-/// are (docs/decisions/0149). Their assembly, and what comes from others, are the
-/// business of a FrontExchange.
+/// Of a front that processes share these are the tasks on the tiles that are here: the
+/// same tasks, so that the front has the same bits wherever its tiles are
+/// (docs/decisions/0149). Their assembly, and what comes from others, are the business of
+/// a FrontExchange.
 template <class T>
 class TiledFront {
  public:
   /// Allocates the front's storage. @param recorder  may be null
   TiledFront(const FrontContext<T>& context, std::int32_t node,
              RunRecorder* recorder = nullptr);
-  /// Of a front that is shared, whose storage is there.
-  /// @param mine  of each block column; @param exchange  outlives this
-  TiledFront(const FrontContext<T>& context, std::int32_t node,
-             const std::vector<std::int8_t>& mine, FrontExchange& exchange);
+  /// Of a front that is shared, whose storage is there. @param exchange  outlives this
+  TiledFront(const FrontContext<T>& context, std::int32_t node, FrontShare<T> share,
+             FrontExchange& exchange);
   TiledFront(const TiledFront&) = delete;
   TiledFront& operator=(const TiledFront&) = delete;
 
@@ -65,7 +63,8 @@ class TiledFront {
   void spawn(const TileTask& task);
   /// As TileGraph's.
   void assembled(std::int32_t column);
-  void arrived(std::int32_t panel);
+  /// The tiles of a panel in rows [begin, end), whole groups of them.
+  void arrived(std::int32_t panel, std::int32_t begin, std::int32_t end);
   void finished();
 
  private:
@@ -75,7 +74,7 @@ class TiledFront {
   };
 
   TiledFront(const FrontContext<T>& context, std::int32_t node, RunRecorder* recorder,
-             const std::vector<std::int8_t>& mine, FrontExchange* exchange);
+             FrontShare<T> share, FrontExchange* exchange);
   static void run_tile_task(void* buffers[], void* argument) noexcept;
   void compute(const TileTask& task);
   template <class Change>

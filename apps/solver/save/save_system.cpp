@@ -32,6 +32,7 @@ enum Fact : std::uint8_t {
   kSave,
   kComplex,  // 0: real
   kOfTransposed,
+  kFrontGrids,
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
@@ -138,6 +139,10 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.save = facts[kSave];
   checks.require(facts[kOfTransposed] == 0 || facts[kOfTransposed] == 1, "transposition");
   result.of_transposed = facts[kOfTransposed] != 0;
+  checks.require(facts[kFrontGrids] >= 0 &&
+                     facts[kFrontGrids] <= static_cast<std::int64_t>(FrontGrids::kAlways),
+                 "grids of processes");
+  result.front_grids = static_cast<FrontGrids>(facts[kFrontGrids]);
   result.pivot_threshold = figures[kThreshold];
   result.largest_entry = figures[kLargestEntry];
   return result;
@@ -249,6 +254,7 @@ std::vector<std::int64_t> counts_of(const SystemFacts& facts,
   counts[kProcess] = facts.process;
   counts[kSave] = facts.save;
   counts[kOfTransposed] = facts.of_transposed ? 1 : 0;
+  counts[kFrontGrids] = static_cast<std::int64_t>(facts.front_grids);
   if (complex) counts[kComplex] = kFirstSymmetry + static_cast<std::int64_t>(*complex);
   return counts;
 }

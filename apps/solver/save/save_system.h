@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "espalier/model/schedule.h"
+#include "espalier/solver/options.h"
 #include "solver/front/pivoting.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/save/section_file.h"
@@ -22,6 +23,7 @@ struct SystemFacts {
   Precision precision = Precision::kDouble;
   std::int32_t workers = 1;    ///< that the assembly tree was built for; 0: no StarPU
   bool of_transposed = false;  ///< SolverOptions::of_transposed
+  FrontGrids front_grids = FrontGrids::kNever;  ///< SolverOptions::front_grids
   double pivot_threshold = 0;
   double largest_entry = 0;
   PivotFacts pivots;

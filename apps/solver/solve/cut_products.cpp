@@ -1,6 +1,9 @@
 #include "solver/solve/cut_products.h"
 
+#include <algorithm>
+
 #include "solver/kernels/block_solve.h"
+#include "solver/tree/row_strips.h"
 
 namespace espalier::solver {
 namespace {
@@ -57,10 +60,78 @@ void apply_below_transposed(TileRunner* runner, const PanelPart<T>& a,
   });
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                  \
-  template void apply_below(TileRunner*, const PanelPart<T>&, const Vectors<T>&, \
-                            const Vectors<T>&);                                  \
-  template void apply_below_transposed(TileRunner*, const PanelPart<T>&,         \
+// A group has tiles as it would have by itself, where all groups are worth them.
+template <class T>
+void apply_below(TileRunner* runner, const PanelGroups<T>& a, const Vectors<T>& x,
+                 const Vectors<T>& y) {
+  const bool worth = is_worth_tiles(std::int64_t{a.rows} * a.columns, x.count);
+  const auto cut = [&](const PanelRows<T>& group) {
+    return worth ? tiles_of(group.rows, kTileRows) : ProductTiles{1, group.rows};
+  };
+  std::int32_t tiles = 0;
+  for (const PanelRows<T>& group : a.groups) tiles += cut(group).tiles;
+  run_tiles(worth ? runner : nullptr, tiles, [&](std::int32_t t) {
+    auto group = a.groups.begin();
+    for (; t >= cut(*group).tiles; ++group) t -= cut(*group).tiles;
+    const std::int32_t begin = cut(*group).begin(t);
+    kernels::apply_below(cut(*group).begin(t + 1) - begin, a.columns, group->data + begin,
+                         group->leading, x.count, x.data,
+                         static_cast<std::int32_t>(x.stride), y.data + group->row + begin,
+                         static_cast<std::int32_t>(y.stride));
+  });
+}
+
+namespace {
+
+// Columns [begin, end) of a group's part.
+template <class T>
+void apply_columns(const PanelRows<T>& a, IndexRange columns, const Vectors<T>& y,
+                   const Vectors<T>& part) {
+  const std::int32_t width = columns.end - columns.begin;
+  for (std::int32_t v = 0; v < part.count; ++v)
+    std::fill_n(part.data + v * part.stride + columns.begin, width, T{0});
+  kernels::apply_below_transposed(
+      a.rows, width, a.data + std::int64_t{columns.begin} * a.leading, a.leading,
+      part.count, y.data + a.row, static_cast<std::int32_t>(y.stride),
+      part.data + columns.begin, static_cast<std::int32_t>(part.stride));
+}
+
+}  // namespace
+
+template <class T>
+void apply_below_transposed(TileRunner* runner, const PanelGroups<T>& a,
+                            const Vectors<T>& y, const Vectors<T>& x,
+                            const Vectors<T>& part) {
+  const ProductTiles cut = column_tiles(a.rows, a.columns, x.count);
+  run_tiles(runner, cut.tiles, [&](std::int32_t t) {
+    const IndexRange columns{cut.begin(t), cut.begin(t + 1)};
+    for (const PanelRows<T>& group : a.groups) {
+      apply_columns(group, columns, y, part);
+      add_part(part, columns.begin, columns.end, x);
+    }
+  });
+}
+
+template <class T>
+void apply_group_transposed(std::int32_t rows, std::int32_t columns,
+                            const PanelRows<T>& a, const Vectors<T>& y,
+                            const Vectors<T>& part) {
+  const ProductTiles cut = column_tiles(rows, columns, y.count);
+  for (std::int32_t t = 0; t < cut.tiles; ++t)
+    apply_columns(a, {cut.begin(t), cut.begin(t + 1)}, y, part);
+}
+
+#define ESPALIER_INSTANTIATE(T)                                                         \
+  template void apply_below(TileRunner*, const PanelPart<T>&, const Vectors<T>&,        \
+                            const Vectors<T>&);                                         \
+  template void apply_below_transposed(TileRunner*, const PanelPart<T>&,                \
+                                       const Vectors<T>&, const Vectors<T>&);           \
+  template void apply_below(TileRunner*, const PanelGroups<T>&, const Vectors<T>&,      \
+                            const Vectors<T>&);                                         \
+  template void apply_below_transposed(TileRunner*, const PanelGroups<T>&,              \
+                                       const Vectors<T>&, const Vectors<T>&,            \
+                                       const Vectors<T>&);                              \
+  template void apply_group_transposed(std::int32_t, std::int32_t, const PanelRows<T>&, \
                                        const Vectors<T>&, const Vectors<T>&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE

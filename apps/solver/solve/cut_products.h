@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "solver/solve/tile_runner.h"
 #include "solver/solve/vectors.h"
@@ -14,6 +15,21 @@ struct PanelPart {
   std::int32_t rows, columns;
   const T* data;
   std::int32_t leading;
+};
+
+/// Rows of a part of a panel, from row `row` of the front on.
+template <class T>
+struct PanelRows {
+  std::int32_t row, rows;
+  const T* data;
+  std::int32_t leading;
+};
+
+/// The rows of a part of a panel, in groups that may be at different processes.
+template <class T>
+struct PanelGroups {
+  std::int32_t rows, columns;  ///< of all groups
+  std::span<const PanelRows<T>> groups;
 };
 
 /// How a product with a part of a panel is cut: by its size and the number of vectors
@@ -58,5 +74,35 @@ void apply_below(TileRunner* runner, const PanelPart<T>& a, const Vectors<T>& x,
 template <class T>
 void apply_below_transposed(TileRunner* runner, const PanelPart<T>& a,
                             const Vectors<T>& y, const Vectors<T>& x);
+
+/// The same of groups of rows, each by itself. Vectors y are of all rows of the front.
+/// @param y  y := y - A x
+template <class T>
+void apply_below(TileRunner* runner, const PanelGroups<T>& a, const Vectors<T>& x,
+                 const Vectors<T>& y);
+
+/// What groups do to x is formed group by group and added in their order.
+/// @param x  x := x - A^H y
+/// @param part  work space of the size of x
+template <class T>
+void apply_below_transposed(TileRunner* runner, const PanelGroups<T>& a,
+                            const Vectors<T>& y, const Vectors<T>& x,
+                            const Vectors<T>& part);
+
+/// A group's part of that, which add_part() adds: part := -A^H y.
+/// @param rows  of all groups
+template <class T>
+void apply_group_transposed(std::int32_t rows, std::int32_t columns,
+                            const PanelRows<T>& a, const Vectors<T>& y,
+                            const Vectors<T>& part);
+
+/// x := x + part, in entries [begin, end) of each vector.
+template <class T>
+void add_part(const Vectors<T>& part, std::int32_t begin, std::int32_t end,
+              const Vectors<T>& x) {
+  for (std::int32_t v = 0; v < x.count; ++v)
+    for (std::int32_t k = begin; k < end; ++k)
+      x.data[v * x.stride + k] += part.data[v * part.stride + k];
+}
 
 }  // namespace espalier::solver

@@ -28,7 +28,8 @@ class Pivots {
       DiagonalWork<T> work;
       const auto [diagonal, leading] =
           diagonal_block(factor.front[front].low_rank.get(), layout, panel, k, work);
-      take_block(diagonal, leading, count, d_of(front, first));
+      take_block(diagonal, factor.leading(front, first, leading), count,
+                 d_of(front, first));
     }
     if (delays == nullptr || delays->slots() == 0) return;
     if (!has_tail(view_, front, chosen)) return;

@@ -16,7 +16,7 @@ template <class T>
 struct FrontSolve<T>::Local {
   std::int32_t front, count;
   Trapezoid layout;
-  std::int32_t order, slots;
+  std::int32_t order, slots, contribution_width;
   const FrontDelays<T>* delays;   // null: none
   const LowRankPanel* low_rank;   // null: not compressed
   const T* diagonal;              // side 0, with the diagonal blocks
@@ -25,7 +25,10 @@ struct FrontSolve<T>::Local {
   const T* d;
   T *x, *z, *slot, *tail, *block;  // order, order, slots, slots, width; times count
   std::int64_t z_stride;
-  std::int32_t slots_seen;  // left by the blocks before (the present one)
+  std::int32_t slots_seen;               // left by the blocks before (the present one)
+  std::span<const std::int32_t> strips;  // FrontStorage::strips
+  TileShape shape;                       // of the front
+  RowsBelow<T>* spread = nullptr;        // null: all rows are here
 
   [[nodiscard]] std::int32_t eliminated(std::int32_t k) const {
     return delays != nullptr ? delays->eliminated[k] : layout.width(k);
@@ -35,6 +38,35 @@ struct FrontSolve<T>::Local {
     const std::int32_t width = layout.width(k), leading = layout.leading(k);
     return {leading - width, eliminated(k), panel[side] + layout.offset(k) + width,
             leading};
+  }
+  // First row of a block of the front.
+  [[nodiscard]] std::int32_t row_of(std::int32_t k) const {
+    if (k >= shape.blocks) return order;
+    return k < shape.panels ? layout.first(k)
+                            : layout.columns() + (k - shape.panels) * contribution_width;
+  }
+  // Groups of the rows below a block.
+  [[nodiscard]] std::vector<IndexRange> groups_below(std::int32_t k) const {
+    std::vector<IndexRange> groups;
+    std::int32_t begin = row_of(k + 1);
+    for (std::int32_t g = shape.group_of(k); g < shape.groups(); ++g) {
+      const std::int32_t end = row_of((g + 1) * shape.group);
+      if (begin < end) groups.push_back({begin, end});
+      begin = end;
+    }
+    return groups;
+  }
+  // Rows of one group in block k.
+  [[nodiscard]] PanelRows<T> rows(std::int32_t side, std::int32_t k,
+                                  IndexRange group) const {
+    IndexRange strip{0, order};
+    if (!strips.empty()) {
+      const std::int32_t s = strip_of_row(strips, group.begin);
+      strip = {strips[s], strips[s + 1]};
+    }
+    const TilePlace tile = tile_place(layout, k, strip.begin, strip.end);
+    return {group.begin, group.end - group.begin,
+            panel[side] + tile.offset + (group.begin - tile.begin), tile.rows()};
   }
 };
 
@@ -85,6 +117,22 @@ std::int64_t FrontSolve<T>::local_entries(const AssemblyTree::Node& node) const 
   return most;
 }
 
+// How a front is cut.
+template <class T>
+auto FrontSolve<T>::lay_out(std::int32_t front) const -> Local {
+  Local local{};
+  local.front = front;
+  local.layout = view_.factor.panel(view_.symbolic, view_.tree, front);
+  local.order = local.layout.rows();
+  local.strips = view_.factor.strips_of(front);
+  local.contribution_width = view_.tree.block_width[front];
+  const std::int32_t panels = local.layout.blocks();
+  local.shape =
+      tile_shape(view_.tree, front, panels,
+                 panels + view_.tree.contribution(view_.symbolic, front).blocks(), false);
+  return local;
+}
+
 template <class T>
 auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t count) const
     -> Local {
@@ -93,11 +141,8 @@ auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t coun
   const FrontDelays<T>* const delays = own.delays.get();
   const bool moved = delays != nullptr && delays->delayed_in > 0;
   const std::int32_t first = view_.symbolic.first_column[front];
-  Local local{};
-  local.front = front;
+  Local local = lay_out(front);
   local.count = count;
-  local.layout = factor.panel(view_.symbolic, view_.tree, front);
-  local.order = local.layout.rows();
   local.slots = delays != nullptr ? delays->slots() : 0;
   local.delays = delays;
   local.low_rank = own.low_rank.get();
@@ -197,6 +242,44 @@ void FrontSolve<T>::apply_tiles_transposed(Local& local, std::int32_t block) {
           local.x + panel.first(i), local.order, local.block, width);
 }
 
+// What a block column does to the rows below it.
+template <class T>
+void FrontSolve<T>::apply_rows(Local& local, std::int32_t block) const {
+  const std::int32_t width = local.layout.width(block);
+  const Vectors<T> x{local.block, width, local.count};
+  if (local.spread != nullptr) return local.spread->apply(block, x);
+  const PanelPart<T> below = local.below(0, block);
+  if (local.shape.groups() == 1)
+    return apply_below<T>(
+        tiles_, below, x,
+        {local.x + local.layout.first(block) + width, local.order, local.count});
+  std::vector<PanelRows<T>> groups;
+  for (const IndexRange rows : local.groups_below(block))
+    groups.push_back(local.rows(0, block, rows));
+  apply_below<T>(tiles_, PanelGroups<T>{below.rows, below.columns, groups}, x,
+                 {local.x, local.order, local.count});
+}
+
+// And the way back.
+template <class T>
+void FrontSolve<T>::apply_rows_transposed(Local& local, std::int32_t block) const {
+  const std::int32_t width = local.layout.width(block);
+  const Vectors<T> x{local.block, width, local.count};
+  if (local.spread != nullptr) return local.spread->apply_transposed(block, x);
+  const PanelPart<T> below = local.below(1, block);
+  if (local.shape.groups() == 1)
+    return apply_below_transposed<T>(
+        tiles_, below,
+        {local.x + local.layout.first(block) + width, local.order, local.count}, x);
+  std::vector<PanelRows<T>> groups;
+  for (const IndexRange rows : local.groups_below(block))
+    groups.push_back(local.rows(1, block, rows));
+  const Vectors<T> all{local.x, local.order, local.count};
+  // Nobody reads the block's own rows before they are solved for.
+  apply_below_transposed<T>(tiles_, PanelGroups<T>{below.rows, below.columns, groups},
+                            all, x, all.from(local.layout.first(block)));
+}
+
 template <class T>
 void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
   const Trapezoid& layout = local.layout;
@@ -205,15 +288,15 @@ void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
   const std::int32_t* const order =
       local.first_order != nullptr ? local.first_order + first : nullptr;
   DiagonalWork<T> work;
-  const auto [diagonal, ld] =
+  const auto [diagonal, leading] =
       diagonal_block(local.low_rank, layout, local.diagonal, block, work);
+  const std::int32_t ld = view_.factor.leading(local.front, first, leading);
   gather(width, order, local.x + first, local.order, local.block, width, local.count);
   solve_forward(local, e, diagonal, width, ld, local.block);
   if (local.low_rank != nullptr)
     apply_tiles(local, block);
   else
-    apply_below<T>(tiles_, local.below(0, block), {local.block, width, local.count},
-                   {local.x + first + width, local.order, local.count});
+    apply_rows(local, block);
   if (local.slots_seen > 0) {
     const bool rows = view_.tree.kind == FactorKind::kLu && !transposed_;
     kernels::apply_below_transposed(
@@ -320,9 +403,7 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
   if (local.low_rank != nullptr)
     apply_tiles_transposed(local, block);
   else
-    apply_below_transposed<T>(tiles_, local.below(1, block),
-                              {local.x + first + width, local.order, local.count},
-                              {local.block, width, local.count});
+    apply_rows_transposed(local, block);
   if (local.slots_seen > 0) {
     const bool rows = view_.tree.kind == FactorKind::kLu && transposed_;
     kernels::apply_below(
@@ -330,8 +411,9 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
         layout.columns(), local.count, local.slot, local.slots, local.block, width);
   }
   DiagonalWork<T> work;
-  const auto [diagonal, ld] =
+  const auto [diagonal, leading] =
       diagonal_block(local.low_rank, layout, local.diagonal, block, work);
+  const std::int32_t ld = view_.factor.leading(local.front, first, leading);
   solve_backward(local, e, diagonal, width, ld, local.block);
   scatter(width, at(local.second_order), local.block, width, local.x + first, local.order,
           local.count);
@@ -408,8 +490,8 @@ std::int32_t FrontSolve<T>::slots_before(std::int32_t front, std::int32_t block)
 
 template <class T>
 auto FrontSolve<T>::open_blocks(std::int32_t front, const T* storage, const Vectors<T>& x,
-                                const SlotVectors& slots, T* block,
-                                std::int32_t seen) const -> Local {
+                                const SlotVectors& slots, T* block, std::int32_t seen,
+                                RowsBelow<T>* spread) const -> Local {
   Local local = open(front, storage, x.count);
   local.x = local.z = x.data;
   local.z_stride = x.stride;
@@ -417,6 +499,7 @@ auto FrontSolve<T>::open_blocks(std::int32_t front, const T* storage, const Vect
   local.tail = slots.tail;
   local.block = block;
   local.slots_seen = seen;
+  local.spread = spread;
   return local;
 }
 
@@ -424,8 +507,9 @@ template <class T>
 void FrontSolve<T>::forward_blocks(std::int32_t front, const T* storage,
                                    std::int32_t begin, std::int32_t end,
                                    const Vectors<T>& x, const SlotVectors& slots,
-                                   T* block) const {
-  Local local = open_blocks(front, storage, x, slots, block, slots_before(front, begin));
+                                   T* block, RowsBelow<T>* spread) const {
+  Local local =
+      open_blocks(front, storage, x, slots, block, slots_before(front, begin), spread);
   for (std::int32_t k = begin; k < end; ++k) forward_block(local, k);
   if (end == local.layout.blocks()) forward_tail(local);
 }
@@ -436,13 +520,41 @@ void FrontSolve<T>::backward_blocks(std::int32_t front, const T* storage,
                                     std::int32_t begin, std::int32_t end,
                                     const Vectors<T>& z, const Vectors<T>& whole,
                                     const Vectors<T>& x, const SlotVectors& slots,
-                                    T* block) const {
-  Local local = open_blocks(front, storage, x, slots, block, slots_before(front, end));
+                                    T* block, RowsBelow<T>* spread) const {
+  Local local =
+      open_blocks(front, storage, x, slots, block, slots_before(front, end), spread);
   if (end == local.layout.blocks()) {
     gather_slots(front, z, whole, local);
     backward_tail(local);
   }
   for (std::int32_t k = end - 1; k >= begin; --k) backward_block(local, k);
+}
+
+template <class T>
+std::vector<IndexRange> FrontSolve<T>::groups_below(std::int32_t front,
+                                                    std::int32_t block) const {
+  return lay_out(front).groups_below(block);
+}
+
+template <class T>
+void FrontSolve<T>::apply_group(std::int32_t front, const T* storage, std::int32_t block,
+                                IndexRange rows, const Vectors<T>& x,
+                                const Vectors<T>& y) const {
+  const Local local = open(front, storage, x.count);
+  const PanelPart<T> below = local.below(0, block);
+  const PanelRows<T> group = local.rows(0, block, rows);
+  apply_below<T>(nullptr, PanelGroups<T>{below.rows, below.columns, {&group, 1}}, x, y);
+}
+
+template <class T>
+void FrontSolve<T>::apply_group_transposed(std::int32_t front, const T* storage,
+                                           std::int32_t block, IndexRange rows,
+                                           const Vectors<T>& y,
+                                           const Vectors<T>& part) const {
+  const Local local = open(front, storage, y.count);
+  const PanelPart<T> below = local.below(1, block);
+  solver::apply_group_transposed<T>(below.rows, below.columns, local.rows(1, block, rows),
+                                    y, part);
 }
 
 #define ESPALIER_INSTANTIATE(T) template class FrontSolve<T>;

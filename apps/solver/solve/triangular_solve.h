@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "solver/front/factor.h"
 #include "solver/kernels/front_solve.h"
@@ -14,6 +15,7 @@
 #include "solver/solve/vectors.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
+#include "solver/tree/row_strips.h"
 
 namespace espalier::solver {
 
@@ -45,12 +47,24 @@ class NodeStorage {
 /// what is wanted, which saves a pass over the pivots (kTogether).
 enum class Halves : bool { kTogether, kApart };
 
+/// The rows below diagonal blocks of one front, which are at several processes.
+template <class T>
+class RowsBelow {
+ public:
+  virtual ~RowsBelow() = default;
+  /// y := y - A x in the rows below a block. @param x  of the block's columns
+  virtual void apply(std::int32_t block, const Vectors<T>& x) = 0;
+  /// x := x - A^H y. @param x  of the block's columns
+  virtual void apply_transposed(std::int32_t block, const Vectors<T>& x) = 0;
+};
+
 /// Solves with single fronts, in the order of elimination: A x = b, or A^T x = b where
 /// `transposed`; kept variables are 0, and their rows of b are not read. Work space is
 /// the caller's: local_entries() for each vector.
 ///
-/// Products with large panels are cut into tiles (cut_products.h), the same ones whoever
-/// solves and however many threads run them: so is the solution, to the last bit.
+/// Products with large panels are cut into tiles (cut_products.h), and rows where the
+/// front's are (tile_shape()): the same ones whoever solves and however many threads run
+/// them. So is the solution, to the last bit.
 template <class T>
 class FrontSolve {
  public:
@@ -85,9 +99,10 @@ class FrontSolve {
   ///               behind the last block the slots', wherever they stand
   /// @param slots  what the blocks before left of them, and these
   /// @param block  work space: a block's width for each vector
+  /// @param spread  has the rows below the blocks; null: they are in the storage
   void forward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
                       std::int32_t end, const Vectors<T>& x, const SlotVectors& slots,
-                      T* block) const;
+                      T* block, RowsBelow<T>* spread = nullptr) const;
 
   /// Those of backward(), from the last of the blocks to the first.
   /// @param z      whole vectors, as left by forward()
@@ -96,7 +111,20 @@ class FrontSolve {
   ///               left of them
   void backward_blocks(std::int32_t front, const T* storage, std::int32_t begin,
                        std::int32_t end, const Vectors<T>& z, const Vectors<T>& whole,
-                       const Vectors<T>& x, const SlotVectors& slots, T* block) const;
+                       const Vectors<T>& x, const SlotVectors& slots, T* block,
+                       RowsBelow<T>* spread = nullptr) const;
+
+  /// Rows below a block, group by group of those that are at one process.
+  [[nodiscard]] std::vector<IndexRange> groups_below(std::int32_t front,
+                                                     std::int32_t block) const;
+  /// What RowsBelow do, for one group that is in the storage.
+  /// @param y  vectors of the front's rows
+  void apply_group(std::int32_t front, const T* storage, std::int32_t block,
+                   IndexRange rows, const Vectors<T>& x, const Vectors<T>& y) const;
+  /// @param part  receives what is to be added to x
+  void apply_group_transposed(std::int32_t front, const T* storage, std::int32_t block,
+                              IndexRange rows, const Vectors<T>& y,
+                              const Vectors<T>& part) const;
 
   /// Slots of the blocks before `block`.
   [[nodiscard]] std::int32_t slots_before(std::int32_t front, std::int32_t block) const;
@@ -119,13 +147,14 @@ class FrontSolve {
 
  private:
   struct Local;
+  [[nodiscard]] Local lay_out(std::int32_t front) const;
   [[nodiscard]] Local open(std::int32_t front, const T* storage,
                            std::int32_t count) const;
   [[nodiscard]] Local open(std::int32_t front, const T* storage, std::int32_t count,
                            T* memory) const;
   [[nodiscard]] Local open_blocks(std::int32_t front, const T* storage,
                                   const Vectors<T>& x, const SlotVectors& slots, T* block,
-                                  std::int32_t seen) const;
+                                  std::int32_t seen, RowsBelow<T>* spread) const;
   // A front of one entry: a column that nothing meets.
   [[nodiscard]] bool is_alone(std::int32_t front) const {
     return view_.symbolic.front_order(front) == 1 && !view_.factor.front[front].delays;
@@ -199,6 +228,8 @@ class FrontSolve {
                     Local& local) const;
   void apply_tiles(Local& local, std::int32_t block) const;
   static void apply_tiles_transposed(Local& local, std::int32_t block);
+  void apply_rows(Local& local, std::int32_t block) const;
+  void apply_rows_transposed(Local& local, std::int32_t block) const;
   void forward_block(Local& local, std::int32_t block) const;
   void forward_tail(Local& local) const;
   void backward_block(Local& local, std::int32_t block) const;

@@ -15,23 +15,44 @@ struct Run {
   std::int32_t end, shift;
 };
 
-// From row `begin` on; empty where there are few rows or runs are short.
-std::vector<Run> long_runs(std::span<const std::int32_t> indices, std::int32_t begin) {
+// Of rows [begin, end); empty where there are few rows or runs are short.
+std::vector<Run> long_runs(std::span<const std::int32_t> indices, std::int32_t begin,
+                           std::int32_t end) {
   constexpr std::int32_t kFewRowsOfRuns = 16, kShortRun = 4;
-  const auto rows = static_cast<std::int32_t>(indices.size());
-  if (rows - begin < kFewRowsOfRuns) return {};
+  if (end - begin < kFewRowsOfRuns) return {};
   std::int32_t count = 1;
-  for (std::int32_t i = begin + 1; i < rows; ++i)
+  for (std::int32_t i = begin + 1; i < end; ++i)
     count += indices[i] != indices[i - 1] + 1;
-  if (count * kShortRun > rows - begin) return {};
+  if (count * kShortRun > end - begin) return {};
   std::vector<Run> runs;
   runs.reserve(count);
-  for (std::int32_t i = begin; i < rows; ++i) {
+  for (std::int32_t i = begin; i < end; ++i) {
     const std::int32_t shift = indices[i] - i;
     if (runs.empty() || runs.back().shift != shift) runs.push_back({i, shift});
     runs.back().end = i + 1;
   }
   return runs;
+}
+
+// Rows from the diagonal on. @param source, target  where a column's entries lie, less
+// their row, in the block and in the parent
+template <class Source, class Target>
+void add_rows_of_columns(std::span<const std::int32_t> indices, IndexRange rows,
+                         IndexRange columns, const Source& source, const Target& target) {
+  const std::vector<Run> runs =
+      long_runs(indices, std::max(rows.begin, columns.begin), rows.end);
+  auto first = runs.begin();  // the run of the column's first row
+  for (std::int32_t j = columns.begin; j < columns.end; ++j) {
+    const auto* const from = source(j);
+    auto* const to = target(j);
+    std::int32_t i = std::max(rows.begin, j);
+    while (first != runs.end() && i >= first->end) ++first;
+    for (auto run = first; run != runs.end(); ++run) {
+      auto* const consecutive = to + run->shift;
+      for (; i < run->end; ++i) consecutive[i] += from[i];
+    }
+    for (; i < rows.end; ++i) to[indices[i]] += from[i];
+  }
 }
 
 }  // namespace
@@ -65,20 +86,28 @@ template <class T>
 void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t origin,
                 std::span<const std::int32_t> indices, std::int32_t begin,
                 std::int32_t end, const FrontStorage<T>& parent, std::int32_t side) {
-  const auto rows = static_cast<std::int32_t>(indices.size());
-  const std::vector<Run> runs = long_runs(indices, begin);
-  auto first = runs.begin();  // the run of row j
-  for (std::int32_t j = begin; j < end; ++j) {
-    const T* const source = contribution + (layout.column_offset(j) - origin);
-    T* const target = parent.column(side, indices[j]);
-    std::int32_t i = j;
-    if (first != runs.end() && j == first->end) ++first;
-    for (auto run = first; run != runs.end(); ++run) {
-      T* const consecutive = target + run->shift;
-      for (; i < run->end; ++i) consecutive[i] += source[i];
-    }
-    for (; i < rows; ++i) target[indices[i]] += source[i];
-  }
+  add_rows_of_columns(
+      indices, {begin, static_cast<std::int32_t>(indices.size())}, {begin, end},
+      [&](std::int32_t j) { return contribution + (layout.column_offset(j) - origin); },
+      [&](std::int32_t j) { return parent.column(side, indices[j]); });
+}
+
+template <class T>
+void extend_add_rows(const TilePlace& tile, const T* source, std::int32_t tile_column,
+                     std::span<const std::int32_t> indices, IndexRange rows,
+                     IndexRange columns, std::int32_t block,
+                     const FrontStorage<T>& parent, std::int32_t side) {
+  const BlockTile<T> to = block_tile(parent, block, indices[rows.begin]);
+  const std::int32_t first = block_column(parent, block).first;
+  add_rows_of_columns(
+      indices, rows, columns,
+      [&](std::int32_t j) {
+        return source + (std::int64_t{j - tile_column} * tile.rows() - tile.begin);
+      },
+      [&](std::int32_t j) {
+        return to.data[side] +
+               (std::int64_t{indices[j] - first} * to.leading() - to.begin);
+      });
 }
 
 template <class T>
@@ -135,6 +164,9 @@ void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted
   template void extend_add<T>(const Trapezoid&, const T*, std::int64_t,                  \
                               std::span<const std::int32_t>, std::int32_t, std::int32_t, \
                               const FrontStorage<T>&, std::int32_t);                     \
+  template void extend_add_rows<T>(                                                      \
+      const TilePlace&, const T*, std::int32_t, std::span<const std::int32_t>,           \
+      IndexRange, IndexRange, std::int32_t, const FrontStorage<T>&, std::int32_t);       \
   template void extend_add_tile<T>(                                                      \
       const T*, std::int64_t, std::span<const std::int32_t>,                             \
       std::span<const std::int32_t>, const FrontStorage<T>&);                            \

@@ -31,6 +31,20 @@ void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t ori
                 std::span<const std::int32_t> indices, std::int32_t begin,
                 std::int32_t end, const FrontStorage<T>& parent, std::int32_t side);
 
+/// Adds rows and columns of a tile of a contribution block, which is cut into strips or
+/// not, into tiles of its parent: of the rows those at or under the diagonal. Nothing
+/// else of either is read or written.
+/// @param tile, source  its place in the block, and its first entry
+/// @param tile_column   the first column of its block column
+/// @param block         of the parent
+/// @param rows     of the block, whose positions are in one strip of the parent
+/// @param columns  likewise in its block column `block`
+template <class T>
+void extend_add_rows(const TilePlace& tile, const T* source, std::int32_t tile_column,
+                     std::span<const std::int32_t> indices, IndexRange rows,
+                     IndexRange columns, std::int32_t block,
+                     const FrontStorage<T>& parent, std::int32_t side);
+
 /// Adds a tile of a contribution block, at or under its diagonal, into side 0 of its
 /// parent; what is above the diagonal is passed over.
 /// @param rows, columns  position in the parent of each row and column, increasing

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "solver/tree/row_strips.h"
 #include "solver/tree/trapezoid.h"
 
 namespace espalier::solver {
@@ -15,13 +16,19 @@ namespace espalier::solver {
 /// (j, i) where side 0 has (i, j). So both sides are assembled, updated and stored by the
 /// same code. A diagonal block is brought together in side 0 when it is factored: L under
 /// its diagonal, U on and above it; side 1 then is U transposed under that block.
+///
+/// Rows of a front that processes share may be cut into strips, its block columns into
+/// tiles that stand by themselves (tile_place()).
 template <class T>
 struct FrontStorage {
   Trapezoid panel_layout, contribution_layout;
   std::int32_t sides = 1;
   std::array<T*, 2> panel{}, contribution{};
+  /// First row of each strip, and the order; empty: all rows are one.
+  std::span<const std::int32_t> strips{};
 
-  /// Where entry (i, column) of a side lies, less i; i >= first(block_of(column)).
+  /// Of one strip: where entry (i, column) of a side lies, less i; i >=
+  /// first(block_of(column)).
   [[nodiscard]] T* column(std::int32_t side, std::int32_t j) const {
     const std::int32_t pivots = panel_layout.columns();
     return j < pivots ? panel[side] + panel_layout.column_offset(j)
@@ -30,7 +37,8 @@ struct FrontStorage {
   }
 };
 
-/// One block column of a front, counted through panel and contribution blocks.
+/// A block column of a front, counted through panel and contribution blocks, or its tile
+/// on the diagonal where rows are cut into strips.
 template <class T>
 struct BlockColumn {
   std::array<T*, 2> data;              ///< entry (first, first) of each side
@@ -41,25 +49,60 @@ struct BlockColumn {
   }
 };
 
+/// Rows [begin, end) of a block column: those of one strip.
+template <class T>
+struct BlockTile {
+  std::array<T*, 2> data;  ///< entry (begin, first column) of each side
+  std::int32_t begin, end, width;
+
+  [[nodiscard]] std::int32_t leading() const { return end - begin; }
+  [[nodiscard]] T* row(std::int32_t side, std::int32_t i) const {
+    return data[side] + (i - begin);
+  }
+  [[nodiscard]] std::span<T> entries(std::int32_t side) const {
+    return {data[side], static_cast<std::size_t>(leading()) * width};
+  }
+};
+
 /// First column of part `part` of a block column, cut into `parts` as even as can be.
 [[nodiscard]] constexpr std::int32_t slice_start(std::int32_t width, std::int32_t part,
                                                  std::int32_t parts) {
   return width * part / parts;
 }
 
+/// The tile of a block column that has a row of the front, at or under its diagonal.
 template <class T>
-[[nodiscard]] BlockColumn<T> block_column(const FrontStorage<T>& front,
-                                          std::int32_t block) {
+[[nodiscard]] BlockTile<T> block_tile(const FrontStorage<T>& front, std::int32_t block,
+                                      std::int32_t row) {
   const std::int32_t panels = front.panel_layout.blocks();
   const bool in_panel = block < panels;
   const Trapezoid& layout = in_panel ? front.panel_layout : front.contribution_layout;
   const std::array<T*, 2>& base = in_panel ? front.panel : front.contribution;
   const std::int32_t local = in_panel ? block : block - panels;
-  const std::int64_t offset = layout.offset(local);
-  return {{base[0] + offset, front.sides == 2 ? base[1] + offset : nullptr},
-          layout.first(local) + (in_panel ? 0 : front.panel_layout.columns()),
-          layout.width(local),
-          layout.leading(local)};
+  const std::int32_t before = in_panel ? 0 : front.panel_layout.columns();
+  std::int32_t begin = 0, end = front.panel_layout.rows();
+  if (!front.strips.empty()) {
+    const std::int32_t strip = strip_of_row(front.strips, row);
+    begin = front.strips[strip];
+    end = front.strips[strip + 1];
+  }
+  const TilePlace place = tile_place(layout, local, begin - before, end - before);
+  return {{base[0] + place.offset, front.sides == 2 ? base[1] + place.offset : nullptr},
+          place.begin + before,
+          place.end + before,
+          layout.width(local)};
+}
+
+template <class T>
+[[nodiscard]] BlockColumn<T> block_column(const FrontStorage<T>& front,
+                                          std::int32_t block) {
+  const std::int32_t panels = front.panel_layout.blocks();
+  const std::int32_t first = block < panels
+                                 ? front.panel_layout.first(block)
+                                 : front.panel_layout.columns() +
+                                       front.contribution_layout.first(block - panels);
+  const BlockTile<T> tile = block_tile(front, block, first);
+  return {tile.data, first, tile.width, tile.leading()};
 }
 
 }  // namespace espalier::solver

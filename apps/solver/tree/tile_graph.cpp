@@ -20,7 +20,7 @@ std::int64_t TileShape::tiles() const {
   return count;
 }
 
-TileGraph::TileGraph(const TileShape& shape, std::vector<std::int8_t> mine)
+TileGraph::TileGraph(const TileShape& shape, Mine mine)
     : shape_(shape),
       mine_(std::move(mine)),
       groups_(shape.groups()),
@@ -29,25 +29,31 @@ TileGraph::TileGraph(const TileShape& shape, std::vector<std::int8_t> mine)
       slice_done_(static_cast<std::size_t>(shape.blocks) * shape.slices, 0),
       factored_(shape.panels, 0),
       finished_(!shape.has_tail) {
-  for (std::int32_t k = 0; k < shape.panels; ++k)
-    unsolved_.push_back(groups_ - shape.group_of(k));
+  for (std::int32_t k = 0; k < shape.panels; ++k) unsolved_.push_back(tiles_of(k));
   for (std::int32_t j = 0; j < shape.blocks; ++j)
     open_tiles_.push_back(groups_ - shape.group_of(j));
   total_ = count_tasks();
 }
 
+// Those that are mine.
+std::int32_t TileGraph::tiles_of(std::int32_t column) const {
+  std::int32_t count = 0;
+  for (std::int32_t row = shape_.group_of(column); row < groups_; ++row)
+    count += mine(row, column) ? 1 : 0;
+  return count;
+}
+
 std::int64_t TileGraph::count_tasks() const {
   const TileShape& s = shape_;
-  const bool finishes = s.has_tail && (s.panels == 0 || mine(s.panels - 1));
+  const bool finishes = s.has_tail && (s.panels == 0 || has_diagonal(s.panels - 1));
   std::int64_t count =
       (mine_.empty() ? std::int64_t{s.blocks} * s.slices : 0) + (finishes ? 1 : 0);
   for (std::int32_t j = 0; j < s.blocks; ++j) {
-    if (!mine(j)) continue;
-    const std::int64_t rows = groups_ - s.group_of(j);
+    const std::int64_t rows = tiles_of(j);
     const bool tail = s.has_tail && j >= s.panels;
     const std::int64_t updates = (std::min(j, s.panels) + s.batch - 1) / s.batch;
     count += rows * (updates + (tail ? 1 : 0));
-    if (j < s.panels) count += rows + (s.accepts(j) ? 1 : 0);
+    if (j < s.panels) count += rows + (s.accepts(j) && has_diagonal(j) ? 1 : 0);
   }
   return count;
 }
@@ -93,17 +99,17 @@ void TileGraph::column_ended(std::int32_t column, std::vector<TileTask>& ready) 
   begin_slices(ready);
 }
 
-void TileGraph::arrived(std::int32_t panel, std::vector<TileTask>& ready) {
-  unsolved_[panel] = 0;
-  for (std::int32_t row = shape_.group_of(panel); row < groups_; ++row)
-    make_final(row, panel, ready);
+void TileGraph::arrived(std::int32_t row, std::int32_t panel,
+                        std::vector<TileTask>& ready) {
+  make_final(row, panel, ready);
+  if (row == shape_.group_of(panel)) diagonal_known(panel, ready);
 }
 
 // Makes the next task of a tile ready if it may run.
 void TileGraph::look(std::int32_t row, std::int32_t column,
                      std::vector<TileTask>& ready) {
   Tile& own = tile(row, column);
-  if (own.busy || own.final || slices_left_[column] > 0) return;
+  if (own.busy || own.final || slices_left_[column] > 0 || !mine(row, column)) return;
   const std::int32_t source = own.updates;
   if (source < std::min(column, shape_.panels)) {
     // What is final in a panel is so in those before it.
@@ -152,9 +158,14 @@ void TileGraph::solved(const TileTask& task, std::vector<TileTask>& ready) {
   } else if (unsolved_[column] == 0) {
     ready.push_back({Kind::kAccept, column, first, 0});
   }
-  if (task.kind != Kind::kFactor) return;
+  if (task.kind == Kind::kFactor) diagonal_known(column, ready);
+}
+
+// The diagonal block of a panel is factored: its other rows can be solved for.
+void TileGraph::diagonal_known(std::int32_t column, std::vector<TileTask>& ready) {
   factored_[column] = 1;
-  for (std::int32_t row = first + 1; row < groups_; ++row) look(row, column, ready);
+  for (std::int32_t row = shape_.group_of(column) + 1; row < groups_; ++row)
+    look(row, column, ready);
 }
 
 void TileGraph::accepted(std::int32_t column, std::vector<TileTask>& ready) {
@@ -165,7 +176,7 @@ void TileGraph::accepted(std::int32_t column, std::vector<TileTask>& ready) {
 
 void TileGraph::panel_final(std::int32_t column, std::vector<TileTask>& ready) {
   if (mine_.empty()) column_ended(column, ready);
-  if (shape_.has_tail && column + 1 == shape_.panels && mine(column))
+  if (shape_.has_tail && column + 1 == shape_.panels && has_diagonal(column))
     ready.push_back({Kind::kFinish, shape_.panels, 0, 0});
 }
 

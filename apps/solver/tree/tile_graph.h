@@ -76,28 +76,29 @@ struct TileShape {
 /// Updates of a tile come in the order of their sources, so that every entry is the
 /// result of the same operations in the same order however many workers there are.
 ///
-/// Of a front that processes share the graph has the tasks of the block columns that are
-/// `mine`, but not their assembly. It is told when one is assembled(), when a panel of
-/// another process has arrived(), and what is left of the panels, where the last of them
-/// is not mine.
+/// Of a front that processes share the graph has the tasks of the tiles that are `mine`,
+/// but not their assembly. It is told when those of a block column are assembled(), when
+/// a final tile of another process has arrived(), and what is left of the panels, where
+/// the last of them is not mine. Tiles of a tested panel are all mine, or none is.
 ///
 /// @par Cost  O(blocks) a task (kAccept: O(tiles)); memory O(tiles + blocks slices)
 /// @par Test  TileGraph.*: every task once, after its predecessors and not later
 class TileGraph {
  public:
-  /// @param mine  of each block column; empty: all are
-  explicit TileGraph(const TileShape& shape, std::vector<std::int8_t> mine = {});
+  /// Of each block column, of each group of rows: its tile is here. Empty: all are.
+  using Mine = std::vector<std::int8_t>;
+  explicit TileGraph(const TileShape& shape, Mine mine = {});
 
   [[nodiscard]] const TileShape& shape() const { return shape_; }
   /// What is ready at the start.
   void start(std::vector<TileTask>& ready);
   /// A task that was ready has ended: adds what it makes ready.
   void end(const TileTask& task, std::vector<TileTask>& ready);
-  /// Each once, of a shared front.
+  /// Each once, of a shared front; the tiles of a panel that is tested all together.
   void assembled(std::int32_t column, std::vector<TileTask>& ready);
-  void arrived(std::int32_t panel, std::vector<TileTask>& ready);
+  void arrived(std::int32_t row, std::int32_t panel, std::vector<TileTask>& ready);
   void finished(std::vector<TileTask>& ready);
-  /// Whether all of a block column of the panel is final.
+  /// Whether all that is mine of a block column of the panel is final.
   [[nodiscard]] bool column_done(std::int32_t panel) const {
     return unsolved_[static_cast<std::size_t>(panel)] == 0 &&
            tiles_[place(shape_.group_of(panel), panel)].final;
@@ -117,9 +118,13 @@ class TileGraph {
   [[nodiscard]] Tile& tile(std::int32_t row, std::int32_t column) {
     return tiles_[place(row, column)];
   }
-  [[nodiscard]] bool mine(std::int32_t column) const {
-    return mine_.empty() || mine_[static_cast<std::size_t>(column)] != 0;
+  [[nodiscard]] bool mine(std::int32_t row, std::int32_t column) const {
+    return mine_.empty() || mine_[place(row, column)] != 0;
   }
+  [[nodiscard]] bool has_diagonal(std::int32_t column) const {
+    return mine(shape_.group_of(column), column);
+  }
+  [[nodiscard]] std::int32_t tiles_of(std::int32_t column) const;
   [[nodiscard]] std::int64_t count_tasks() const;
   void begin_slices(std::vector<TileTask>& ready);
   void end_slice(const TileTask& task, std::vector<TileTask>& ready);
@@ -127,16 +132,17 @@ class TileGraph {
   void look_panel(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
   void solved(const TileTask& task, std::vector<TileTask>& ready);
   void make_final(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
+  void diagonal_known(std::int32_t column, std::vector<TileTask>& ready);
   void accepted(std::int32_t column, std::vector<TileTask>& ready);
   void panel_final(std::int32_t column, std::vector<TileTask>& ready);
   void column_ended(std::int32_t column, std::vector<TileTask>& ready);
 
   TileShape shape_;
-  std::vector<std::int8_t> mine_;
+  Mine mine_;
   std::int32_t groups_;
   std::vector<Tile> tiles_;
   std::vector<std::int32_t> slices_left_;  // of each block column
-  std::vector<std::int32_t> unsolved_;     // groups of each panel
+  std::vector<std::int32_t> unsolved_;     // groups of each panel, that are mine
   std::vector<std::int8_t> slice_done_, factored_;
   std::vector<std::int32_t> open_tiles_;  // of each block column: that will change
   std::int32_t slices_begun_ = 0, slices_done_ = 0;  // the latter: in a row

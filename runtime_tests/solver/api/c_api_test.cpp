@@ -175,6 +175,7 @@ TEST(CInterface, NamesWhatIsWrongWithOptions) {
   refuse_options(with([](auto& o) { o.workers = 1 << 30; }), "workers");
   refuse_options(with([](auto& o) { o.estimate_errors = 2; }), "estimate_errors");
   refuse_options(with([](auto& o) { o.no_refinement = 3; }), "no_refinement");
+  refuse_options(with([](auto& o) { o.front_grids = 3; }), "front_grids");
   refuse_options(with([](auto& o) { o.runtime = 4; }), "options.runtime is 4");
   refuse_options(with([](auto& o) { o.pivot_threshold = std::nan(""); }), "threshold");
   refuse_options(with([](auto& o) { o.pivot_threshold = 1.5; }), "pivot_threshold");

@@ -261,7 +261,7 @@ class Fuzz {
     options.workers = 2;
     if (odd()) options.low_rank = static_cast<double>(below(3)) - 0.5;
     if (odd()) options.ordering = static_cast<std::int32_t>(below(9)) - 1;
-    if (odd()) options.reserved = static_cast<std::int32_t>(below(2));
+    if (odd()) options.front_grids = static_cast<std::int32_t>(below(4));
     if (odd()) options.progress = &stop;
     options.progress_context = this;
     if (below(6) == 0) {

@@ -231,6 +231,43 @@ TEST_F(ClusterSolves, WithALargeFrontHaveTheBitsOfOneThread) {
   }
 }
 
+// So they have where the front's tiles are dealt out over a grid of processes.
+TEST_F(ClusterSolves, OverGridsHaveTheBitsOfOneThread) {
+  constexpr std::int32_t kOrder = 900, kWidth = 64;
+  const Pattern all = random_pattern(random, Shape::kDense, kOrder);
+  const SymmetricMatrix dense = random_values(random, all, kOrder);
+  for (const FactorKind kind : kKinds) {
+    const DistributedSystem<double> system(of_kind({dense, {}}, kind), kind, random, 0,
+                                           true, kWidth);
+    for (const std::int32_t processes : {2, 4, 6}) {
+      const auto whose =
+          random_distribution(random, system.analysis.symbolic, system.tree, processes,
+                              Sharing::kAll, system.may_share(), true);
+      const auto b = right_hand_sides<double>(random, kOrder, processes);
+      for (const bool transposed : {false, true})
+        EXPECT_EQ(solve_distributed(system, whose, transposed, b, processes)[0],
+                  solve_alone(system, transposed, b, processes))
+            << describe(whose);
+    }
+  }
+}
+
+TEST_F(ClusterSolves, OverGridsAgreeWithTheSequentialSolve) {
+  for (int instance = 0; instance < 100; ++instance) {
+    const FactorKind kind = kKinds[instance % 3];
+    const std::int32_t n = draw(random, 20, 120);
+    const DistributedSystem<double> system(of_kind(random_dominant(random, n), kind),
+                                           kind, random, 0, true);
+    const FrontDistribution distribution = random_distribution(
+        random, system.analysis.symbolic, system.tree, draw(random, 2, 6),
+        Sharing::kRandom, system.may_share(), true);
+    SCOPED_TRACE(describe(distribution));
+    for (const bool transposed : {false, true})
+      expect_solution(system, distribution, transposed, random, 1e-12);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Nodes of single fronts: all of them can be shared.
 template <class Make>
 void check_shape(std::mt19937& random, const Make& pattern) {

@@ -12,6 +12,7 @@
 #include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/distributed_systems.h"
 #include "solver/distributed/front_pieces.h"
+#include "solver/distributed/front_tiles.h"
 #include "solver/distributed/process_part.h"
 #include "solver/matrix/grid.h"
 #include "solver/tree/extend_add.h"
@@ -20,7 +21,7 @@ namespace espalier::solver {
 namespace TEST_SOURCE {
 
 struct Instance {
-  Instance(std::mt19937& random, std::int32_t processes)
+  Instance(std::mt19937& random, std::int32_t processes, bool grids = false)
       : analysis(analyse(random_dominant(random, draw(random, 1, 120)),
                          random_analysis(random))) {
     AssemblyOptions options = random_assembly(random);
@@ -31,7 +32,7 @@ struct Instance {
     for (const AssemblyTree::Node& node : tree.nodes)
       may_share.push_back(node.first_front == node.last_front);
     distribution = random_distribution(random, analysis.symbolic, tree, processes,
-                                       Sharing::kRandom, may_share);
+                                       Sharing::kRandom, may_share, grids);
   }
   Analysis analysis;
   AssemblyTree tree;
@@ -166,26 +167,96 @@ TEST(DealOutDelays, HaveNoLimitWhereTheReserveHasNone) {
   EXPECT_TRUE(reserve.pay(-1, 1, Bytes{1} << 60, {}));
 }
 
-TEST(HeldColumns, AreThoseOfTheBlocksThatAProcessOwns) {
+// Every entry of every child goes once to the process that has its place in the front.
+TEST(FrontPieces, BringEveryEntryToItsTile) {
   std::mt19937 random(4);
   for (int round = 0; round < 200; ++round) {
-    const Instance instance(random, 3);
+    const Instance instance(random, draw(random, 2, 6), true);
     const auto& [analysis, tree, distribution] = instance;
-    for (std::int32_t s = 0; s < analysis.symbolic.fronts(); ++s) {
-      const std::int32_t node = tree.node_of_front[s];
-      if (tree.nodes[node].last_front != s) continue;
-      const Trapezoid layout = tree.contribution(analysis.symbolic, s);
-      const std::int32_t panels = tree.panel(analysis.symbolic, s).blocks();
-      std::vector<int> seen(layout.columns(), -1);
-      for (std::int32_t p = 0; p < 3; ++p)
-        for (const auto& [first, last] :
-             held_columns(analysis.symbolic, tree, distribution, s, p))
-          for (std::int32_t k = first; k < last; ++k) {
-            EXPECT_EQ(seen[k], -1);
-            seen[k] = p;
+    const Symbolic& symbolic = analysis.symbolic;
+    for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
+      if (!distribution.shared(node)) continue;
+      const std::int32_t front = tree.nodes[node].last_front;
+      const FrontTiles parent(symbolic, tree, distribution, front);
+      const auto pieces = front_pieces(symbolic, tree, distribution, node);
+      std::int32_t number = 0;
+      for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c], ++number) {
+        const FrontTiles child(symbolic, tree, distribution, c);
+        std::vector<std::int32_t> positions(symbolic.rows_of(c).size());
+        relative_indices(symbolic, c, front, positions);
+        const auto n = static_cast<std::int32_t>(positions.size());
+        std::vector<int> arrived(positions.size() * positions.size(), 0);
+        for (const FrontPiece& piece : pieces) {
+          if (piece.child != number) continue;
+          const std::int32_t j =
+              child.panels() + child.contribution().block_of(piece.first);
+          const TilePlace tile = child.place(piece.strip, j);
+          EXPECT_TRUE(child.has(piece.from, piece.strip, j));
+          for (std::int32_t k = piece.first; k < piece.last; ++k)
+            for (std::int32_t i = std::max(k, tile.begin); i < tile.end; ++i)
+              if (parent.owner(strip_of_row(parent.strip_rows(), positions[i]),
+                               piece.block) == piece.to)
+                ++arrived[i + std::size_t(k) * n];
+        }
+        for (std::int32_t k = 0; k < n; ++k)
+          for (std::int32_t i = k; i < n; ++i)
+            ASSERT_EQ(arrived[i + std::size_t(k) * n], 1) << i << ' ' << k;
+      }
+    }
+  }
+}
+
+// Tiles are apart and make up the block column.
+TEST(FrontTiles, MakeUpEveryBlockColumn) {
+  std::mt19937 random(10);
+  for (int round = 0; round < 200; ++round) {
+    const Instance instance(random, draw(random, 2, 6), true);
+    const auto& [analysis, tree, distribution] = instance;
+    for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
+      const FrontTiles tiles(analysis.symbolic, tree, distribution,
+                             tree.nodes[node].last_front);
+      for (std::int32_t b = 0; b < tiles.blocks(); ++b) {
+        const bool in_panel = b < tiles.panels();
+        const Trapezoid& layout = in_panel ? tiles.panel() : tiles.contribution();
+        const std::int32_t local = in_panel ? b : b - tiles.panels();
+        Bytes next = layout.offset(local) * tree.entry_bytes;
+        for (std::int32_t s = tiles.strip_of(b); s < tiles.strips(); ++s) {
+          const auto [begin, end] = tiles.bytes(s, b, 0);
+          EXPECT_EQ(begin, next);
+          next = end;
+        }
+        EXPECT_EQ(next, (layout.offset(local) +
+                         std::int64_t{layout.leading(local)} * layout.width(local)) *
+                            tree.entry_bytes);
+      }
+    }
+  }
+}
+
+// Against the definition, tile by tile.
+TEST(FrontTiles, AreNeededWhereTheyUpdateOrSolve) {
+  std::mt19937 random(12);
+  for (int round = 0; round < 100; ++round) {
+    const Instance instance(random, draw(random, 2, 6), true);
+    const auto& [analysis, tree, distribution] = instance;
+    for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
+      if (!distribution.shared(node)) continue;
+      const FrontTiles tiles(analysis.symbolic, tree, distribution,
+                             tree.nodes[node].last_front);
+      for (std::int32_t p = 0; p < distribution.processes; ++p) {
+        if (!distribution.takes_part(node, p)) continue;
+        for (std::int32_t k = 0; k < tiles.panels(); ++k) {
+          std::vector<bool> needed(tiles.strips(), false);
+          for (std::int32_t s = 0; s < tiles.strips(); ++s) {
+            for (std::int32_t j = k + 1; j < tiles.blocks(); ++j)
+              if (tiles.has(p, s, j)) needed[s] = needed[tiles.strip_of(j)] = true;
+            if (tiles.has(p, s, k) && s > tiles.strip_of(k))
+              needed[tiles.strip_of(k)] = true;
           }
-      for (std::int32_t k = 0; k < layout.columns(); ++k)
-        EXPECT_EQ(seen[k], distribution.owner_of(node, panels + layout.block_of(k)));
+          for (std::int32_t s = tiles.strip_of(k); s < tiles.strips(); ++s)
+            EXPECT_EQ(tiles.needs(p, s, k), needed[s]);
+        }
+      }
     }
   }
 }
@@ -210,9 +281,9 @@ TEST(ProcessPart, IsTheWholeTreeWhereNothingIsShared) {
 // What all have of a node is what one would have, but for pages at the ends of blocks.
 TEST(ProcessPart, PartsMakeUpTheNode) {
   std::mt19937 random(6);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 400; ++round) {
     const std::int32_t processes = draw(random, 2, 4);
-    const Instance instance(random, processes);
+    const Instance instance(random, processes, round % 2 == 1);
     const auto& [analysis, tree, distribution] = instance;
     std::vector<AssemblyTree> parts;
     for (std::int32_t p = 0; p < processes; ++p)
@@ -227,7 +298,8 @@ TEST(ProcessPart, PartsMakeUpTheNode) {
         work += part.tasks.work(task_id(i));
       }
       const std::int32_t front = tree.nodes[i].last_front;
-      const Bytes ends = 2 * page * tree.sides();
+      const Bytes ends = 2 * page * tree.sides() *
+                         distribution.grid_of(static_cast<std::int32_t>(i)).strips();
       EXPECT_GE(factor, tree.tasks.retained_size(task_id(i)) - page);
       EXPECT_LE(factor, tree.tasks.retained_size(task_id(i)) +
                             ends * tree.panel(analysis.symbolic, front).blocks());
@@ -274,6 +346,44 @@ TEST(ProcessPart, CountsThePagesOfOwnBlocks) {
   EXPECT_EQ(none.messages, 0);
   EXPECT_EQ(received.messages, 1);  // the one entry of the child's block
   EXPECT_EQ(received.bytes, static_cast<Bytes>(sizeof(double)));
+}
+
+// A dense front of 16 x 16 tiles: (p - 1) / p of its panel in block columns, and about
+// (a + b - 2) / p of it on the grid that is chosen, or less.
+TEST(AssignShares, OverGridsReceivesWhatTheirSizeSays) {
+  constexpr std::int32_t kOrder = 512;
+  std::mt19937 random(2);
+  const Pattern all = random_pattern(random, Shape::kDense, kOrder);
+  SquareMatrix matrix;
+  matrix.lower = random_values(random, all, kOrder);
+  const Analysis analysis = analyse(std::move(matrix));
+  const AssemblyTree tree = build_assembly_tree(analysis.symbolic, {.subtree_fraction = 0,
+                                                                    .subtree_floor = 0,
+                                                                    .tiled_order = 1,
+                                                                    .block_width = 8,
+                                                                    .tile_flops = 1});
+  ASSERT_EQ(tree.nodes.size(), 1U);
+  const auto panel =
+      8.0 * static_cast<double>(tree.panel(analysis.symbolic, 0).entries());
+  for (const auto& [processes, rows] :
+       {std::pair(2, 1), {3, 1}, {4, 2}, {6, 2}, {9, 3}, {16, 4}}) {
+    const auto most = [&, processes = processes](FrontGrids grids) {
+      const FrontDistribution distribution =
+          distribute_fronts(analysis.symbolic, tree, processes, {{0, processes}}, grids);
+      if (grids == FrontGrids::kByVolume) {
+        EXPECT_EQ(distribution.grid_of(0).rows > 1, processes > 3) << processes;
+      }
+      return static_cast<double>(
+                 most_panel_bytes(analysis.symbolic, tree, distribution, 0)) /
+             panel;
+    };
+    const double p = processes, expected = (rows + p / rows - 2) / p;
+    EXPECT_NEAR(most(FrontGrids::kNever), (p - 1) / p, 0.1);
+    const double by_volume = most(FrontGrids::kByVolume);
+    if (rows > 1) {
+      EXPECT_LE(by_volume, expected + 0.1) << processes;
+    }
+  }
 }
 
 TEST(AssignShares, GivesEveryBlockToItsGroupAndLevelsMemory) {

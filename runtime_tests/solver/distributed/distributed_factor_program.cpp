@@ -22,6 +22,7 @@
 #include "solver/distributed/cluster_nodes.h"
 #include "solver/distributed/distribute_fronts.h"
 #include "solver/distributed/distributed_systems.h"
+#include "solver/distributed/front_tiles.h"
 #include "solver/distributed/job_program.h"
 #include "solver/distributed/own_panels.h"
 #include "solver/distributed/process_part.h"
@@ -46,7 +47,32 @@ void require(Cluster& cluster, bool holds, const std::string& what) {
   if (!holds) cluster.fail(3, what);
 }
 
-// Own block columns against those of the factor that was made alone.
+// Calls part(place in the factor that was made alone, place here, rows) for every column
+// of every own tile of a front's panel, from the diagonal on.
+template <class T, class Part>
+void for_each_own_column(const DistributedSystem<T>& system, const FrontTiles& tiles,
+                         std::int32_t process, const Part& part) {
+  const Trapezoid& panel = tiles.panel();
+  for (std::int32_t side = 0; side < system.tree.sides(); ++side)
+    for (std::int32_t k = 0; k < tiles.panels(); ++k)
+      for (std::int32_t s = 0; s < tiles.strips(); ++s) {
+        if (!tiles.has(process, s, k)) continue;
+        const TilePlace tile = tiles.place(s, k);
+        for (std::int32_t j = 0; j < panel.width(k); ++j) {
+          const std::int32_t first =
+              std::max(tile.begin, panel.first(k) + (side == 0 ? j : panel.width(k)));
+          const std::int64_t before = side * panel.entries();
+          if (first < tile.end)
+            part(before + panel.offset(k) + std::int64_t{j} * panel.leading(k) +
+                     (first - panel.first(k)),
+                 before + tile.offset + std::int64_t{j} * tile.rows() +
+                     (first - tile.begin),
+                 tile.end - first);
+        }
+      }
+}
+
+// Own tiles against those of the factor that was made alone.
 template <class T>
 void compare(Cluster& cluster, const DistributedSystem<T>& system,
              const FrontDistribution& distribution, const Factor<T>& factor) {
@@ -56,23 +82,19 @@ void compare(Cluster& cluster, const DistributedSystem<T>& system,
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t node = tree.node_of_front[s];
     if (!distribution.takes_part(node, cluster.rank())) continue;
-    const Trapezoid panel = tree.panel(symbolic, s);
     const T* const alone =
         system.factor.panel_data(s, system.factor.storage[node].template as<T>());
     const T* const mine = factor.panel_data(s, factor.storage[node].template as<T>());
-    for (std::int32_t side = 0; side < tree.sides(); ++side)
-      for (std::int32_t k = 0; k < panel.blocks(); ++k) {
-        if (distribution.owner_of(node, k) != cluster.rank()) continue;
-        for (std::int32_t j = 0; j < panel.width(k); ++j)
-          for (std::int32_t i = side == 0 ? j : panel.width(k); i < panel.leading(k);
-               ++i) {
-            const std::int64_t at = side * panel.entries() + panel.offset(k) +
-                                    std::int64_t{j} * panel.leading(k) + i;
-            largest = std::max(largest, std::abs(static_cast<double>(alone[at])));
-            const double difference = std::abs(static_cast<double>(alone[at] - mine[at]));
+    for_each_own_column(
+        system, {symbolic, tree, distribution, s}, cluster.rank(),
+        [&](std::int64_t at, std::int64_t here, std::int32_t rows) {
+          for (std::int32_t i = 0; i < rows; ++i) {
+            largest = std::max(largest, std::abs(static_cast<double>(alone[at + i])));
+            const double difference =
+                std::abs(static_cast<double>(alone[at + i] - mine[here + i]));
             worst = std::isnan(difference) ? HUGE_VAL : std::max(worst, difference);
           }
-      }
+        });
   }
   require(cluster, worst <= (sizeof(T) == 8 ? 1e-11 : 1e-3) * (1 + largest),
           fmt::format("entries differ by {} of {}; {}", worst, largest,
@@ -183,6 +205,51 @@ void check_system(Job& job, std::mt19937& random, SquareMatrix&& matrix,
                     {symbolic, in_file, *again});
 }
 
+void clear_diagonal(SquareMatrix& a, std::int32_t j) {
+  for (auto k = a.lower.column_start[j]; k < a.lower.column_start[j + 1]; ++k) {
+    if (a.lower.row[k] != j) continue;
+    a.lower.value[k] = 0;
+    if (!a.upper.empty()) a.upper[k] = 0;
+  }
+}
+
+// Fronts in tiles that are dealt out over grids of processes have the bits of one
+// process.
+void check_grids(Job& job, std::mt19937& random) {
+  const std::int32_t n = draw(random, 30, 220);
+  SquareMatrix matrix = of_kind(random_dominant(random, n), FactorKind::kCholesky);
+  if (draw(random, 0, 4) == 0) clear_diagonal(matrix, draw(random, 0, n - 1));
+  const DistributedSystem<double> system(std::move(matrix), FactorKind::kCholesky, random,
+                                         0, true, draw(random, 1, 9));
+  const Symbolic& symbolic = system.analysis.symbolic;
+  const FrontDistribution distribution =
+      random_distribution(random, symbolic, system.tree, job.cluster.size(),
+                          draw(random, 0, 1) == 0 ? Sharing::kAll : Sharing::kRandom,
+                          system.may_share(true), true);
+  const AssemblyTree part =
+      part_of(symbolic, system.tree, distribution, job.cluster.rank());
+  FactorReport report;
+  const auto factor = factor_part(job, system, distribution, part, nullptr, report);
+  const auto [in_file, again] = factor_out_of_core(job, system, distribution, part);
+  if (!factor) return;
+  compare_bits<double>(job.cluster, distribution, {symbolic, part, *factor},
+                       {symbolic, in_file, *again});
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+    const std::int32_t node = system.tree.node_of_front[s];
+    if (!distribution.takes_part(node, job.cluster.rank())) continue;
+    const double* const alone =
+        system.factor.panel_data(s, system.factor.storage[node].as<double>());
+    const double* const mine = factor->panel_data(s, factor->storage[node].as<double>());
+    for_each_own_column(
+        system, {symbolic, system.tree, distribution, s}, job.cluster.rank(),
+        [&](std::int64_t at, std::int64_t here, std::int32_t rows) {
+          require(job.cluster,
+                  std::memcmp(alone + at, mine + here, rows * sizeof(double)) == 0,
+                  fmt::format("other bits in front {}; {}", s, describe(distribution)));
+        });
+  }
+}
+
 // Of one block of a panel, from its diagonal on.
 template <class T>
 void compare_block(Cluster& cluster, const Trapezoid& panel, std::int32_t sides,
@@ -238,14 +305,6 @@ void compare_front(Cluster& cluster, const DistributedSystem<T>& system,
               found->tail_eliminated == expected->tail_eliminated &&
               found->tail == expected->tail && found->passed == expected->passed,
           "another tail of " + where);
-}
-
-void clear_diagonal(SquareMatrix& a, std::int32_t j) {
-  for (auto k = a.lower.column_start[j]; k < a.lower.column_start[j + 1]; ++k) {
-    if (a.lower.row[k] != j) continue;
-    a.lower.value[k] = 0;
-    if (!a.upper.empty()) a.upper[k] = 0;
-  }
 }
 
 // With a reserve that is too small for some: what is not put off is perturbed, the bound
@@ -330,6 +389,7 @@ void run(Cluster& cluster, std::int32_t workers) {
   SquareMatrix grid;
   grid.lower = make_grid({9, 9, 9});
   check_system<double>(job, random, std::move(grid), FactorKind::kCholesky);
+  for (int instance = 0; instance < 16; ++instance) check_grids(job, random);
   runtime.wake();
   channel.reset();
   runtime.sleep();

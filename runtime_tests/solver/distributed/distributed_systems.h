@@ -13,6 +13,8 @@
 
 #include "solver/distributed/columns.h"
 #include "solver/distributed/front_distribution.h"
+#include "solver/distributed/front_tiles.h"
+#include "solver/distributed/own_panels.h"
 #include "solver/runtime/factorise.h"
 #include "solver/support/square_systems.h"
 
@@ -20,14 +22,32 @@ namespace espalier::solver {
 
 enum class Sharing { kRandom, kAll, kNone };
 
+/// Rows of it that divide the processes of a group, and strips that end with tiles.
+inline FrontGrid random_grid(std::mt19937& random, const Symbolic& symbolic,
+                             const AssemblyTree& tree, std::int32_t front,
+                             const WorkerRange& group) {
+  FrontGrid grid;
+  const TileShape shape = tile_shape(symbolic, tree, front, false);
+  if (shape.groups() < 2 || draw(random, 0, 3) == 0) return grid;
+  do grid.rows = draw(random, 1, group.count);
+  while (group.count % grid.rows != 0);
+  grid.strip.push_back(0);
+  for (std::int32_t row = 1; row < shape.groups(); ++row)
+    if (draw(random, 0, 3) > 0) grid.strip.push_back(row * shape.group);
+  return grid;
+}
+
 /// @param may_share  of each node: only single fronts
+/// @param grids      fronts may be cut into strips of rows, on grids of several rows
 inline FrontDistribution random_distribution(std::mt19937& random,
                                              const Symbolic& symbolic,
                                              const AssemblyTree& tree,
                                              std::int32_t processes, Sharing sharing,
-                                             const std::vector<bool>& may_share) {
+                                             const std::vector<bool>& may_share,
+                                             bool grids = false) {
   FrontDistribution distribution;
   distribution.processes = processes;
+  if (grids) distribution.grid.resize(tree.nodes.size());
   distribution.group.resize(tree.nodes.size());
   distribution.owner.resize(tree.nodes.size());
   for (auto node = std::ssize(tree.nodes) - 1; node >= 0; --node) {
@@ -46,8 +66,12 @@ inline FrontDistribution random_distribution(std::mt19937& random,
     if (group.count == 1) continue;
     const std::int32_t blocks = tree.panel(symbolic, front).blocks() +
                                 tree.contribution(symbolic, front).blocks();
+    if (grids)
+      distribution.grid[node] = random_grid(random, symbolic, tree, front, group);
+    const std::int32_t columns =
+        distribution.grid_columns(static_cast<std::int32_t>(node));
     for (std::int32_t k = 0; k < blocks; ++k)
-      distribution.owner[node].push_back(group.first + draw(random, 0, group.count - 1));
+      distribution.owner[node].push_back(group.first + draw(random, 0, columns - 1));
   }
   return distribution;
 }
@@ -55,9 +79,11 @@ inline FrontDistribution random_distribution(std::mt19937& random,
 inline std::string describe(const FrontDistribution& distribution) {
   std::string text = fmt::format("{} processes;", distribution.processes);
   for (std::size_t node = 0; node < distribution.group.size(); ++node)
-    text += fmt::format(" {}+{}[{}]", distribution.group[node].first,
-                        distribution.group[node].count,
-                        fmt::join(distribution.owner[node], ","));
+    text += fmt::format(
+        " {}+{}[{}]{}x[{}]", distribution.group[node].first,
+        distribution.group[node].count, fmt::join(distribution.owner[node], ","),
+        distribution.grid_of(static_cast<std::int32_t>(node)).rows,
+        fmt::join(distribution.grid_of(static_cast<std::int32_t>(node)).strip, ","));
   return text;
 }
 
@@ -125,6 +151,7 @@ struct DistributedSystem {
   [[nodiscard]] Factor<T> part(const FrontDistribution& distribution,
                                std::int32_t process) const {
     Factor<T> part(analysis.symbolic, tree);
+    note_strips(analysis.symbolic, tree, distribution, part);
     for (std::size_t s = 0; s < part.front.size(); ++s) {
       part.front[s].offset = factor.front[s].offset;
       const FrontDelays<T>* const delays = factor.front[s].delays.get();
@@ -174,17 +201,28 @@ struct DistributedSystem {
       return mine;
     }
     std::fill_n(mine.as<T>(), entries, std::numeric_limits<T>::quiet_NaN());
-    const std::int32_t planned = tree.panel(analysis.symbolic, front).blocks();
-    const Trapezoid panel = factor.panel(analysis.symbolic, tree, front);
-    for (std::int32_t k = 0; k < panel.blocks(); ++k) {
-      if (distribution.owner_of(node, k, planned, panel.blocks()) != process) continue;
-      for (std::int32_t side = 0; side < tree.sides(); ++side) {
-        const std::int64_t at = side * panel.entries() + panel.offset(k);
-        std::copy_n(whole.as<T>() + at, std::int64_t{panel.leading(k)} * panel.width(k),
-                    mine.as<T>() + at);
-      }
-    }
+    const FrontTiles tiles(analysis.symbolic, tree, distribution, front,
+                           factor.delayed_in(front));
+    for (std::int32_t k = 0; k < tiles.panels(); ++k)
+      for (std::int32_t strip = 0; strip < tiles.strips(); ++strip)
+        if (tiles.has(process, strip, k)) copy_tile(tiles, strip, k, whole, mine);
     return mine;
+  }
+
+  // From where the rows of a block column stand together.
+  void copy_tile(const FrontTiles& tiles, std::int32_t strip, std::int32_t block,
+                 const PageBuffer& whole, const PageBuffer& mine) const {
+    const Trapezoid& panel = tiles.panel();
+    const TilePlace tile = tiles.place(strip, block);
+    for (std::int32_t side = 0; side < tree.sides(); ++side)
+      for (std::int32_t j = 0; j < panel.width(block); ++j) {
+        const std::int64_t before = side * panel.entries();
+        std::copy_n(whole.as<T>() + before + panel.offset(block) +
+                        std::int64_t{j} * panel.leading(block) +
+                        (tile.begin - panel.first(block)),
+                    tile.rows(),
+                    mine.as<T>() + before + tile.offset + std::int64_t{j} * tile.rows());
+      }
   }
 };
 

@@ -1,10 +1,11 @@
 // The factor of a system has the same pivots, and the solution of a grid the same bits,
 // on one process and on those of a job: of every kind, with and without delayed columns,
-// without a bound and inside the least. usage: real | complex. mpirun starts it. What
-// does not hold ends the job.
+// without a bound and inside the least. usage: real | complex | grids [SIDE]. mpirun
+// starts it. What does not hold ends the job.
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -30,6 +31,7 @@ struct Case {
   /// Many columns are delayed, of constraints that are fronts of a chain: it ends
   /// elsewhere on several processes, and vectors are summed up in another order then.
   bool delays = false;
+  FrontGrids grids = FrontGrids::kNever;
 };
 
 struct Outcome {
@@ -37,7 +39,7 @@ struct Outcome {
   // As the factor gives it, after refinement, and of the transposed matrix, which of a
   // complex one is A^H.
   std::vector<double> raw, refined, transposed;
-  std::int64_t shared_nodes = 0;
+  std::int64_t shared_nodes = 0, grid_nodes = 0;
 };
 
 std::vector<double> solution(Solver& solver, Operation operation = Operation::kPlain) {
@@ -61,6 +63,7 @@ Outcome outcome(const std::function<std::unique_ptr<Solver>(const SolverOptions&
     if (!report) throw Error("no factorisation");
     result.pivots = report->pivots;
     result.shared_nodes = solver->process_facts().shared_nodes;
+    result.grid_nodes = solver->process_facts().grid_nodes;
     if (!solves) break;
     (refine ? result.refined : result.raw) = solution(*solver);
     if (!refine) result.transposed = solution(*solver, Operation::kTransposed);
@@ -81,6 +84,7 @@ class SameBits {
     options.prepare.scaling = PrepareOptions::Scaling::kNone;
     options.prepare.block_triangular = false;
     options.analysis.ordering = OrderingKind::kMetis;
+    options.front_grids = of.grids;
     Outcome alone;
     if (cluster_.rank() == 0)
       alone =
@@ -97,6 +101,8 @@ class SameBits {
       const std::string where = fmt::format("{}, {}", of.name, least ? "least" : "free");
       expect(!least || together.shared_nodes > 0 || cluster_.size() == 1,
              where + ": no node is shared");
+      expect(of.grids == FrontGrids::kNever || !least || together.grid_nodes > 0,
+             where + ": no node is in tiles over a grid");
       compare(where, alone, together, !of.delays);
       if (of.delays)
         expect(alone.pivots.delayed > 100, where + ": no columns are delayed");
@@ -143,6 +149,15 @@ std::string name_of(const SystemKind& kind) {
          factor;
 }
 
+// Fronts that are large enough for tiles, of what has them.
+void run_grids(Cluster& cluster, int side) {
+  SameBits bits(cluster);
+  for (const SystemKind& kind : {kRealKinds[0], kComplexKinds[0]})
+    bits.check({name_of(kind) + " over grids", kind,
+                [=] { return system_of(kind, side, false); }, false,
+                FrontGrids::kAlways});
+}
+
 void run(Cluster& cluster, bool complex) {
   const int side = 18;
   SameBits bits(cluster);
@@ -163,7 +178,11 @@ int main(int argc, char** argv) {
   return espalier::solver::run_job_program(
       argc, argv, "test=same bits\n",
       [&](auto& cluster) {
-        espalier::solver::run(cluster, argc > 1 && argv[1] == std::string("complex"));
+        const std::string what = argc > 1 ? argv[1] : "real";
+        if (what == "grids")
+          espalier::solver::run_grids(cluster, argc > 2 ? std::atoi(argv[2]) : 32);
+        else
+          espalier::solver::run(cluster, what == "complex");
       },
       "the same bits");
 }

@@ -77,10 +77,15 @@ class Cases {
     options_.prepare.scaling = PrepareOptions::Scaling::kNone;
   }
 
+  void takes_grids() { options_.front_grids = FrontGrids::kAlways; }
+
   void plans_again() {
     const std::unique_ptr<Solver> solver = made(options_);
     const std::vector<double> first = solved(*solver, solver->least());
     expect(solver->process_facts().shared_nodes > 0, "a node that processes share");
+    expect(options_.front_grids == FrontGrids::kNever ||
+               solver->process_facts().grid_nodes > 0,
+           "a node in tiles over a grid");
     if (kind_.factor == FactorKind::kLdlt) expect(pivots_.delayed > 0, "delayed pivots");
     (void)solved(*solver, 2 * solver->least());
     (void)solved(*solver, std::nullopt);
@@ -261,7 +266,9 @@ class Cases {
     const FactorKind kind = solver->kind();
     solver.reset();
     refuses_parts();
-    solver = Solver::load(cluster_, path_, options_);
+    SolverOptions plain = options_;
+    plain.front_grids = FrontGrids::kNever;  // the file knows
+    solver = Solver::load(cluster_, path_, plain);
     std::vector<double> x = solver->apply_to_ones();
     (void)solver->solve(x);
     expect(same(first, x), "the same bits from the saved factor");
@@ -562,6 +569,17 @@ class Cases {
   PivotStatistics pivots_;
 };
 
+// A Cholesky whose fronts are in tiles over grids of processes.
+void run_grids(Cluster& cluster, const std::string& folder) {
+  Cases cases(cluster, kRealKinds[0], 28, folder);
+  cases.takes_grids();
+  cases.plans_again();
+  cases.replaces_values_before_the_first_plan();
+  cases.tells_the_determinant();
+  cases.loads_what_it_saved();
+  cases.goes_out_of_core();
+}
+
 void run(Cluster& cluster, const std::string& name, bool complex,
          const std::string& folder) {
   // Large enough that processes share nodes, or that every one has some in a budget, and
@@ -603,7 +621,11 @@ int main(int argc, char** argv) {
       argc, argv, "test=whole solver\n",
       [&](auto& cluster) {
         espalier::solver::in_folder_of_job(cluster, [&](const std::string& folder) {
-          espalier::solver::run(cluster, argc > 1 ? argv[1] : "plans", argc > 2, folder);
+          const std::string name = argc > 1 ? argv[1] : "plans";
+          if (name == "grids")
+            espalier::solver::run_grids(cluster, folder);
+          else
+            espalier::solver::run(cluster, name, argc > 2, folder);
         });
       },
       "solved");

@@ -68,6 +68,29 @@ std::vector<T> numbers(std::mt19937& random, std::int64_t count) {
   return result;
 }
 
+// Groups of a panel's rows, which stand apart, and what becomes of vectors. Rows of the
+// panel are those of the vectors from row 2 on.
+template <class T>
+void check_groups(TileRunner* runner, const PanelPart<T>& panel, std::int32_t nrhs,
+                  std::vector<T> x, std::vector<T> y, const std::vector<T>& below,
+                  const std::vector<T>& back) {
+  const std::int32_t half = panel.rows / 2;
+  const std::vector<PanelRows<T>> rows = {
+      {2, half, panel.data, panel.leading},
+      {2 + half, panel.rows - half, panel.data + half, panel.leading}};
+  const PanelGroups<T> groups{panel.rows, panel.columns, rows};
+  const std::int64_t x_stride = panel.columns + 1, y_stride = panel.rows + 2;
+  std::vector<T> given(2, T{0}), work(static_cast<std::size_t>(y_stride * nrhs));
+  given.insert(given.end(), y.begin(), y.end());
+  auto changed = given;
+  apply_below<T>(runner, groups, {x.data(), x_stride, nrhs},
+                 {changed.data(), y_stride, nrhs});
+  EXPECT_TRUE(std::equal(below.begin(), below.end(), changed.begin() + 2));
+  apply_below_transposed<T>(runner, groups, {given.data(), y_stride, nrhs},
+                            {x.data(), x_stride, nrhs}, {work.data(), y_stride, nrhs});
+  EXPECT_EQ(x, back);
+}
+
 // Small whole numbers: products are exact, however they are summed up.
 template <class T>
 void check(std::int32_t rows, std::int32_t columns, std::int32_t nrhs) {
@@ -92,8 +115,9 @@ void check(std::int32_t rows, std::int32_t columns, std::int32_t nrhs) {
     kernels::apply_below_transposed(rows, columns, a.data(), leading, nrhs, y.data(),
                                     y_stride, whole.data(), x_stride);
     EXPECT_EQ(back, whole);
+    check_groups(runner, panel, nrhs, x, y, below, back);
   }
-  EXPECT_EQ(backwards.steps, 2);
+  EXPECT_EQ(backwards.steps, 4);
 }
 
 TEST(CutProducts, AreThoseOfTheKernels) {

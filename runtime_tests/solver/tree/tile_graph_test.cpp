@@ -113,16 +113,51 @@ TEST(TileGraph, RunsEveryTaskOnceAndNotBeforeWhatItWaitsFor) {
   }
 }
 
-// The graphs of processes that share a front, which tell each other of panels and, its
-// owner, of the tail. Block columns are assembled in any order. @return tasks as they end
-std::vector<TileTask> run_shared(const TileShape& shape,
-                                 const std::vector<std::int32_t>& owner,
+// Of each block column, of each group of rows: a process.
+using TileOwners = std::vector<std::vector<std::int32_t>>;
+
+// Tiles of panels that are tested have one owner in a block column.
+TileOwners random_owners(const TileShape& shape, std::int32_t processes,
+                         std::mt19937& random) {
+  TileOwners owner(shape.blocks);
+  const bool spread = random() % 2 == 0;
+  for (std::int32_t j = 0; j < shape.blocks; ++j)
+    for (std::int32_t row = 0; row < shape.groups(); ++row)
+      owner[j].push_back(row > 0 && (!spread || (shape.tested && j < shape.panels))
+                             ? owner[j].front()
+                             : static_cast<std::int32_t>(random() % processes));
+  return owner;
+}
+
+using ReadyTasks = std::vector<std::vector<TileTask>>;  // of each process
+
+// What a process says when a task of its has ended.
+void tell_others(const TileShape& shape, std::size_t process, const TileTask& task,
+                 std::vector<TileGraph>& graphs, ReadyTasks& ready) {
+  const bool accepted = task.kind == Kind::kAccept;
+  const bool solved = task.kind == Kind::kFactor || task.kind == Kind::kSolve;
+  const std::int32_t last = accepted ? shape.groups() - 1 : task.row;
+  for (std::size_t q = 0; q < graphs.size(); ++q) {
+    if (q == process) continue;
+    if (accepted || (solved && !shape.accepts(task.column)))
+      for (std::int32_t row = task.row; row <= last; ++row)
+        graphs[q].arrived(row, task.column, ready[q]);
+    if (task.kind == Kind::kFinish) graphs[q].finished(ready[q]);
+  }
+}
+
+// The graphs of processes that share a front, which tell each other of final tiles and,
+// its owner, of the tail. Block columns are assembled in any order. @return tasks as they
+// end
+std::vector<TileTask> run_shared(const TileShape& shape, const TileOwners& owner,
                                  std::int32_t processes, std::mt19937& random) {
   std::vector<TileGraph> graphs;
-  std::vector<std::vector<TileTask>> ready(processes);
+  ReadyTasks ready(processes);
   for (std::int32_t p = 0; p < processes; ++p) {
-    std::vector<std::int8_t> mine;
-    for (const std::int32_t each : owner) mine.push_back(each == p ? 1 : 0);
+    TileGraph::Mine mine;
+    for (std::int32_t j = 0; j < shape.blocks; ++j)
+      for (std::int32_t row = 0; row < shape.groups(); ++row)
+        mine.push_back(row >= shape.group_of(j) && owner[j][row] == p ? 1 : 0);
     graphs.emplace_back(shape, mine).start(ready[p]);
   }
   std::vector<std::int32_t> to_assemble(shape.blocks);
@@ -135,21 +170,17 @@ std::vector<TileTask> run_shared(const TileShape& shape,
       const std::int32_t b = to_assemble.back();
       to_assemble.pop_back();
       order.push_back({Kind::kAssemble, b, 0, b});
-      graphs[owner[b]].assembled(b, ready[owner[b]]);
+      for (std::int32_t q = 0; q < processes; ++q)
+        if (std::find(owner[b].begin() + shape.group_of(b), owner[b].end(), q) !=
+            owner[b].end())
+          graphs[q].assembled(b, ready[q]);
     } else if (!ready[p].empty()) {
       std::swap(ready[p][random() % ready[p].size()], ready[p].back());
       const TileTask task = ready[p].back();
       ready[p].pop_back();
       order.push_back(task);
       graphs[p].end(task, ready[p]);
-      const bool panel = task.kind == Kind::kFactor || task.kind == Kind::kSolve ||
-                         task.kind == Kind::kAccept;
-      for (std::int32_t q = 0; q < processes; ++q) {
-        if (q == p) continue;
-        if (panel && graphs[p].column_done(task.column))
-          graphs[q].arrived(task.column, ready[q]);
-        if (task.kind == Kind::kFinish) graphs[q].finished(ready[q]);
-      }
+      tell_others(shape, static_cast<std::size_t>(p), task, graphs, ready);
     } else if (to_assemble.empty() && std::ranges::all_of(ready, [](const auto& list) {
                  return list.empty();
                })) {
@@ -167,10 +198,8 @@ TEST(TileGraph, OfProcessesThatShareAFrontRunsItsTasksOnce) {
     shape.slices = shape.window = 1;
     if (shape.panels == 0) continue;
     const auto processes = static_cast<std::int32_t>(1 + random() % 4);
-    std::vector<std::int32_t> owner(shape.blocks);
-    for (std::int32_t& each : owner)
-      each = static_cast<std::int32_t>(random() % processes);
-    const std::vector<TileTask> order = run_shared(shape, owner, processes, random);
+    const std::vector<TileTask> order =
+        run_shared(shape, random_owners(shape, processes, random), processes, random);
     EXPECT_EQ(std::ssize(order), TileGraph(shape).tasks()) << text(shape);
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (order[i].kind == Kind::kAssemble) continue;

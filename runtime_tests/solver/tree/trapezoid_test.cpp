@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "solver/tree/row_strips.h"
+
 namespace espalier::solver {
 namespace TEST_SOURCE {
 
@@ -62,6 +64,31 @@ TEST(Trapezoid, TilesItsStorageExactly) {
     }
     ASSERT_EQ(std::count(taken.begin(), taken.end(), false), 0) << text;
   }
+}
+
+TEST(RowStrips, StandAsTheDrawingOfTheirCommentSays) {
+  const Trapezoid t(5, 4, 2);
+  const std::vector<std::int32_t> strips = {0, 3, 5};
+  const auto expect = [&](std::int32_t strip, std::int32_t block, std::int32_t begin,
+                          std::int32_t end, std::int64_t offset) {
+    const TilePlace tile = tile_place(t, block, strips[strip], strips[strip + 1]);
+    EXPECT_EQ(tile.begin, begin);
+    EXPECT_EQ(tile.end, end);
+    EXPECT_EQ(tile.offset, offset);
+  };
+  expect(0, 0, 0, 3, 0);
+  expect(1, 0, 3, 5, 6);
+  expect(0, 1, 2, 3, 10);
+  expect(1, 1, 3, 5, 12);
+  EXPECT_EQ(strip_of_row(strips, 2), 0);
+  EXPECT_EQ(strip_of_row(strips, 3), 1);
+  using Ranges = std::vector<EntryRange>;
+  EXPECT_EQ(columns_before(t, strips, 0), (Ranges{{0, 0}}));
+  EXPECT_EQ(columns_before(t, strips, 1), (Ranges{{0, 3}, {6, 8}}));
+  EXPECT_EQ(columns_before(t, strips, 2), (Ranges{{0, 10}}));
+  EXPECT_EQ(columns_before(t, strips, 3), (Ranges{{0, 11}, {12, 14}}));
+  EXPECT_EQ(columns_before(t, strips, 4), (Ranges{{0, 16}}));
+  EXPECT_EQ(columns_before(t, std::vector<std::int32_t>{0, 5}, 3), (Ranges{{0, 13}}));
 }
 
 TEST(Trapezoid, CountsBeyondThirtyTwoBits) {

@@ -68,7 +68,7 @@ class Options(ctypes.Structure):
                 ("lease_seconds", ctypes.c_double), ("schur", ctypes.c_void_p),
                 ("schur_count", ctypes.c_int64), ("low_rank", ctypes.c_double),
                 ("communicator", ctypes.c_void_p), ("factor_parts", ctypes.c_int32),
-                ("reserved", ctypes.c_int32), ("progress", Progress),
+                ("front_grids", ctypes.c_int32), ("progress", Progress),
                 ("progress_context", ctypes.c_void_p)]
 
 

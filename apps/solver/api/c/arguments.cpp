@@ -75,10 +75,11 @@ bool flag(const char* option, std::int32_t given) {
 
 // What the factor is to be like.
 void take_factor_options(const espalier_solver_options& given, SolverOptions& options) {
-  if (given.reserved != 0)
-    throw InvalidInput(fmt::format("options.reserved is {}: not 0", given.reserved));
   options.low_rank = given.low_rank;
   options.factor_parts = flag("factor_parts", given.factor_parts);
+  options.front_grids =
+      choice("front_grids", given.front_grids,
+             std::array{FrontGrids::kNever, FrontGrids::kByVolume, FrontGrids::kAlways});
 }
 
 MatrixView view_of(const espalier_solver_matrix& matrix) {

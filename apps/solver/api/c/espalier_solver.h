@@ -151,6 +151,12 @@ enum {
   ESPALIER_SOLVER_ORDERING_NESTED = 6 /**< nested dissection of its own, no library */
 };
 enum {
+  ESPALIER_SOLVER_GRIDS_NEVER = 0,     /**< a block column of a front has one owner */
+  ESPALIER_SOLVER_GRIDS_BY_VOLUME = 1, /**< where the process that receives most of a
+                                            front receives less by a quarter */
+  ESPALIER_SOLVER_GRIDS_ALWAYS = 2     /**< wherever there are two rows of tiles */
+};
+enum {
   ESPALIER_SOLVER_RUNTIME_AUTO = 0,   /**< StarPU for large systems */
   ESPALIER_SOLVER_RUNTIME_STARPU = 1, /**< always: `workers` threads */
   ESPALIER_SOLVER_RUNTIME_NONE = 2,   /**< the caller's thread alone */
@@ -226,7 +232,8 @@ typedef struct espalier_solver_options {
                                                    NULL: this one alone */
   int32_t factor_parts; /**< 1: espalier_solver_solve_part() is going to be called; the
                              matrix is not put in block triangular form */
-  int32_t reserved;     /**< 0 */
+  int32_t front_grids; /**< ESPALIER_SOLVER_GRIDS_…: whether fronts that processes share
+                            are in tiles over grids of them; of _KIND_CHOLESKY alone */
   espalier_solver_progress progress; /**< from the analysis on; NULL: none */
   void* progress_context;            /**< what it is called with */
 } espalier_solver_options;

@@ -111,6 +111,14 @@ struct AnalyseOptions {
   std::function<void()> interrupt = {};
 };
 
+/// Whether fronts that processes share are cut into tiles over grids of processes.
+enum class FrontGrids : std::int8_t {
+  kNever,     ///< a block column of a front has one owner
+  kByVolume,  ///< where the process that receives most of a front receives less by a
+              ///< quarter: from four processes on, of large fronts
+  kAlways     ///< wherever a front has two rows of tiles: for tests
+};
+
 /// All that a Solver may be told; each has a default that suits most systems.
 struct SolverOptions {
   /// None: as the matrix looks, and L D L^T when a Cholesky pivot fails.
@@ -163,6 +171,9 @@ struct SolverOptions {
   Budget::Duration lease_patience{0};
   /// Every task of the factorisation, in FactorReport::run: in core, in one process.
   bool record_run = false;
+  /// On several processes, of a Cholesky that is asked for by `kind`. Of a factorisation
+  /// that was saved it is what it was then.
+  FrontGrids front_grids = FrontGrids::kNever;
   /// Variables that are not eliminated, from 0, in the order in which schur() gives them;
   /// empty: all are. What is said of the matrix then (singular(), null_space(),
   /// determinant(), the kind) is said of the others' block, which alone is solved with:

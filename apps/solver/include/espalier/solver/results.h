@@ -145,6 +145,7 @@ struct ProcessFacts {
   Bytes predicted_peak = 0;       ///< of the plan's order on this process's part: exact
   Bytes sequential_least = 0;     ///< least bound of the whole tree in one process
   std::int64_t shared_nodes = 0;  ///< that several processes work on
+  std::int64_t grid_nodes = 0;    ///< of these, in tiles over a grid of processes
   MessageCounters sent;           ///< while factorising
 };
 
