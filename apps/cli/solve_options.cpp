@@ -1,3 +1,5 @@
+// All options of `espalier solve`, and which do not go together: over 300 lines.
+
 #include "cli/solve_options.h"
 
 #include <fmt/format.h>
