@@ -17,8 +17,8 @@ struct Effort {
   std::int32_t draws = 1;
   std::int32_t shared = 2000;
   std::int32_t kept = 1;  ///< of what these find, followed from there to level 0
-  bool flow = false;     ///< refine_by_flow() on each level, too
-  bool layered = false;  ///< layered_separator() is tried, too, from two ends
+  bool flow = false;      ///< refine_by_flow() on each level, too
+  bool layered = false;   ///< layered_separator() is tried, too, from two ends
 };
 
 /// Where the best separator was found, if the others are far from it.

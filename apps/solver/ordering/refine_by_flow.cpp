@@ -10,14 +10,14 @@
 namespace espalier::solver {
 namespace {
 
-constexpr double kPartInBand = 0.3;       // of a side's weight, at most
-constexpr std::size_t kWidthOfBand = 3;   // of a side's vertices, for one of the separator
+constexpr double kPartInBand = 0.3;      // of a side's weight, at most
+constexpr std::size_t kWidthOfBand = 3;  // of a side's vertices, for one of the separator
 // Edge ends of a band, at most: a fourth of the graph's, but for small ones.
 constexpr std::int64_t kFewInBand = 1 << 20, kGraphForBand = 4;
 constexpr std::int32_t kOutsideBand = -1, kInsideBand = 0;
 
-// The vertices around a separator that may come into it: side 0's, those that are farthest
-// from it first, the separator's, side 1's.
+// The vertices around a separator that may come into it: side 0's, those that are
+// farthest from it first, the separator's, side 1's.
 struct Band {
   std::vector<std::int32_t> vertices;
   std::vector<std::int32_t> place;  // of each vertex of the graph; kOutsideBand
@@ -107,7 +107,7 @@ struct GrownCut {
 };
 
 GrownCut best_cut(VertexFlow& flow, std::int64_t outside, std::int64_t total,
-                 std::int32_t size) {
+                  std::int32_t size) {
   const auto here = [&] {
     const std::int64_t first = outside + flow.source_weight();
     return Partition{{}, {first, total - first - flow.value(), flow.value()}};
@@ -135,10 +135,11 @@ bool refine_by_flow(const Graph& graph, Partition& partition) {
   VertexFlow flow(network_in(band, graph, partition));
   if (!flow.maximise()) return false;
   const GrownCut best = best_cut(flow, outside, weight[0] + weight[1] + weight[2],
-                                static_cast<std::int32_t>(band.vertices.size()));
+                                 static_cast<std::int32_t>(band.vertices.size()));
   if (!is_better(best.weights, partition)) return false;
   const std::vector<std::int8_t> sides = flow.sides(best.steps);
-  for (std::size_t k = 0; k < sides.size(); ++k) partition.side[band.vertices[k]] = sides[k];
+  for (std::size_t k = 0; k < sides.size(); ++k)
+    partition.side[band.vertices[k]] = sides[k];
   partition.weight = best.weights.weight;
   return true;
 }

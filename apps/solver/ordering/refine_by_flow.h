@@ -6,18 +6,18 @@
 namespace espalier::solver {
 
 /// Puts the least separator of a band around the one that there is in its place, if that
-/// is better: a greatest flow through the band from one side to the other finds it, and of
-/// several the one that costs least (see cost_of()) among those that one meets when the
-/// first side takes the band's vertices in turn. Unlike refine_separator(), which goes
-/// over a hill of some moves, it straightens a separator as a whole:
+/// is better: a greatest flow through the band from one side to the other finds it, and
+/// of several the one that costs least (see cost_of()) among those that one meets when
+/// the first side takes the band's vertices in turn. Unlike refine_separator(), which
+/// goes over a hill of some moves, it straightens a separator as a whole:
 ///
 ///     o o s x x x    o o s x x x    The left one weighs 4; no move of one vertex makes
 ///     o o s s x x    o o s x x x    it lighter than 4, but all of them together do.
 ///     o o o s x x    o o s x x x
 ///
 /// The band has all vertices up to a distance from the separator: on each side at most
-/// three tenths of the side's weight and three times the separator's vertices. Where it has
-/// too many edges, as around hubs, nothing is done.
+/// three tenths of the side's weight and three times the separator's vertices. Where it
+/// has too many edges, as around hubs, nothing is done.
 ///
 /// @return whether it has found something better
 /// @par Cost  O(vertices), and O(edges of the band) times the lengths of the flow's

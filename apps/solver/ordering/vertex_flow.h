@@ -101,7 +101,7 @@ class VertexFlow {
   std::vector<std::int32_t> queue_;
   std::vector<Step> path_;
   std::int64_t value_ = 0, source_weight_ = 0;
-  std::int64_t scans_ = 0;  // of arcs, since the last pass
+  std::int64_t scans_ = 0;             // of arcs, since the last pass
   std::vector<bool> is_reached_;       // by the source's side, of nodes
   std::vector<std::int32_t> reached_;  // these in their order
 };
