@@ -52,8 +52,7 @@ void refine_down(const Levels& levels, std::size_t from, std::size_t to,
     const Graph& graph = *levels.graphs[k];
     partition = projected(partition, levels.maps[k], pool);
     refine_separator(graph, partition, effort.passes);
-    if (effort.flow && refine_by_flow(graph, partition))
-      refine_separator(graph, partition, effort.passes);
+    if (effort.flow) refine_by_flow(graph, partition);
   }
 }
 

@@ -11,7 +11,7 @@ namespace espalier::solver {
 namespace {
 
 constexpr double kPartInBand = 0.3;      // of a side's weight, at most
-constexpr std::size_t kWidthOfBand = 3;  // of a side's vertices, for one of the separator
+constexpr std::size_t kWidthOfBand = 2;  // of a side's vertices, for one of the separator
 // Edge ends of a band, at most: a fourth of the graph's, but for small ones.
 constexpr std::int64_t kFewInBand = 1 << 20, kGraphForBand = 4;
 constexpr std::int32_t kOutsideBand = -1, kInsideBand = 0;

@@ -97,14 +97,21 @@ void VertexFlow::relabel(std::int32_t node) {
 bool VertexFlow::advance() {
   const std::int32_t node = path_.back().node;
   const std::int32_t nearer = distance_[node] - 1, end = end_of(node);
-  for (std::int32_t& place = place_[node]; place < end; ++place, ++scans_) {
-    const std::int32_t to = target(node, place);
-    if (distance_[to] != nearer || room(node, place) == 0) continue;
-    path_.back().place = place;
-    path_.push_back({to, 0});
-    return true;
-  }
-  return false;
+  const std::int32_t is_entry = 1 - node % 2;
+  std::int32_t& place = place_[node];
+  const std::int32_t first = place;
+  if (is_inner(node, place) && (distance_[node ^ 1] != nearer || room(node, place) == 0))
+    ++place;
+  if (!is_inner(node, place))
+    while (place < end &&
+           (distance_[2 * network_.neighbour[place] + is_entry] != nearer ||
+            (is_entry == 1 && flow_[reverse_[place]] == 0)))
+      ++place;
+  scans_ += place - first;
+  if (place == end) return false;
+  path_.back().place = place;
+  path_.push_back({target(node, place), 0});
+  return true;
 }
 
 // As much as goes along the path, which is cut back to the first arc that is full then.
