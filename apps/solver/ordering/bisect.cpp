@@ -64,10 +64,11 @@ Partition grown_down(const Levels& levels, std::size_t to, std::uint64_t seed,
   return best;
 }
 
-// One of the effort's draws, on level `level`.
+// The effort's draw `number`, from 1 on, on level `level`.
 Partition drawn(const Levels& levels, std::size_t level, std::uint64_t seed,
-                const Effort& effort) {
+                std::int64_t number, const Effort& effort) {
   TaskPool alone(1);
+  seed += number;
   const Levels other =
       coarsen(levels.graphs[level], kDrawnDownTo, alone, seed, levels.edges[level]);
   return grown_down(other, 0, 100 * seed, effort, alone);
@@ -120,7 +121,7 @@ Bisection better_of(Partition&& by_levels, Partition&& layered) {
 void draw_others(const Levels& levels, std::size_t level, std::uint64_t seed,
                  const Effort& effort, std::vector<Partition>& found, TaskPool& pool) {
   pool.for_each_block(std::ssize(found) - 1, [&](std::int64_t k) {
-    found[k + 1] = drawn(levels, level, seed + k + 1, effort);
+    found[k + 1] = drawn(levels, level, seed, k + 1, effort);
   });
 }
 
@@ -141,7 +142,7 @@ Bisection beside_layers(const Levels& levels, std::size_t level, std::uint64_t s
       TaskPool alone(1);
       refine_down(levels, level, 0, effort, found.front(), alone);
     } else {
-      found[k - 1] = drawn(levels, level, seed + k - 1, effort);
+      found[k - 1] = drawn(levels, level, seed, k - 1, effort);
     }
   });
   Partition by_levels =

@@ -82,6 +82,15 @@ std::vector<std::pair<std::int32_t, std::int32_t>> distances(const Graph& graph,
   return reached;
 }
 
+// The last that is reached of the part that `start` is in: there is a gap behind it.
+std::int32_t farthest(const Graph& graph, std::int32_t start) {
+  const auto reached = distances(graph, start);
+  std::size_t last = 0;
+  while (last + 1 < reached.size() && reached[last + 1].first <= reached[last].first + 1)
+    ++last;
+  return reached[last].second;
+}
+
 // What one distance separates.
 Partition cut_at(const Graph& graph,
                  const std::vector<std::pair<std::int32_t, std::int32_t>>& by_distance,
@@ -213,7 +222,7 @@ TEST(LayeredSeparator, SeparatesAndNoDistanceFromTheSameEndCostsLess) {
         random_graph(random, size, static_cast<std::int32_t>(random() % (2 * size))),
         random, instance % 2 ? 1 : 9);
     const auto vertex = static_cast<std::int32_t>(random() % size);
-    const auto by_distance = distances(graph, distances(graph, vertex).back().second);
+    const auto by_distance = distances(graph, farthest(graph, vertex));
     const Partition cut = layered_separator(graph, vertex);
     expect_separates(graph, cut);
     for (std::int32_t d = 0; d <= by_distance.back().first; ++d)
