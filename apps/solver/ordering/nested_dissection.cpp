@@ -23,9 +23,8 @@ constexpr std::int32_t kVerticesOfAThread =
 constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
 // Parts of a large graph down to which flows and layers are tried.
 constexpr std::int32_t kFlow = 200, kLayered = 200, kLayeredInThePlane = 32;
-// Of tiny graphs where layers were not far better, and of others.
-constexpr std::int32_t kDrawsOfTiny = 5, kDraws = 2;
-constexpr std::int32_t kKeptOfSmall = 2;
+// Of tiny graphs where layers were not far better, and of other small ones.
+constexpr std::int32_t kDrawsOfTiny = 5, kDrawsOfSmall = 2, kKeptOfSmall = 2;
 constexpr std::int32_t kPassesOfSmall = 4;
 constexpr std::int32_t kSharedPart = 12;  // of a piece's vertices where draws begin
 
@@ -122,7 +121,7 @@ class Dissection {
     const bool by_layers = part.finder == Finder::kLayers;
     const bool tiny = graph_->size() < kTiny;
     return {.passes = kPassesOfSmall,
-            .draws = tiny && !by_layers ? kDrawsOfTiny : kDraws,
+            .draws = tiny && !by_layers ? kDrawsOfTiny : kDrawsOfSmall,
             .shared = tiny ? kTiny : shared_size(part),
             .kept = kKeptOfSmall,
             .flow = !tiny,

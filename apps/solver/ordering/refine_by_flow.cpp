@@ -12,8 +12,9 @@ namespace {
 
 constexpr double kPartInBand = 0.3;      // of a side's weight, at most
 constexpr std::size_t kWidthOfBand = 2;  // of a side's vertices, for one of the separator
-// Edge ends of a band, at most: a fourth of the graph's, but for small ones.
-constexpr std::int64_t kFewInBand = 1 << 20, kGraphForBand = 4;
+// Edge ends of a band: at most a fourth of the graph's, but any few, and no more than
+// offsets of 32 bits can say.
+constexpr std::int64_t kGraphForBand = 4, kFewInBand = 1 << 20, kMostInBand = 1 << 30;
 constexpr std::int32_t kOutsideBand = -1, kInsideBand = 0;
 
 // The vertices around a separator that may come into it: side 0's, those that are
@@ -66,7 +67,7 @@ Band band_around(const Graph& graph, const Partition& partition) {
 bool has_too_many_edges(const Band& band, const Graph& graph) {
   std::int64_t ends = 0;
   for (const std::int32_t v : band.vertices) ends += std::ssize(graph.neighbours(v));
-  return ends > std::max(kFewInBand, graph.start.back() / kGraphForBand);
+  return ends > std::clamp(graph.start.back() / kGraphForBand, kFewInBand, kMostInBand);
 }
 
 // The band's own edges; what is fed has a neighbour on side 0 outside of it, what is

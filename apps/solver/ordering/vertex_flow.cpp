@@ -190,6 +190,7 @@ void VertexFlow::reach_all() {
 
 void VertexFlow::grow(std::int32_t vertex) {
   const std::int32_t exit = 2 * vertex + 1;
+  // From what has a distance the sink would be reached.
   if (is_reached_[exit] || distance_[exit] != kNoWay) return;
   reach(2 * vertex);
   reach(exit);

@@ -8,161 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "solver/ordering/vertex_flow.h"
 #include "solver/support/graphs.h"
 
 namespace espalier::solver {
 namespace TEST_SOURCE {
-
-constexpr auto kNone = std::numeric_limits<std::int64_t>::max();
-
-FlowNetwork network_of(const Graph& graph, const std::vector<std::int32_t>& fed,
-                       const std::vector<std::int32_t>& drained) {
-  FlowNetwork network;
-  network.start.assign(graph.start.begin(), graph.start.end());
-  network.neighbour = graph.neighbour;
-  network.capacity = graph.weight;
-  network.fed.assign(graph.size(), false);
-  network.drained.assign(graph.size(), false);
-  for (const std::int32_t v : fed) network.fed[v] = true;
-  for (const std::int32_t v : drained) network.drained[v] = true;
-  return network;
-}
-
-// What is reached from some vertices through those that are not in the way.
-std::vector<bool> reached(const Graph& graph, const std::vector<bool>& from,
-                          const std::vector<bool>& in_the_way) {
-  std::vector<bool> seen(graph.size(), false);
-  for (bool more = true; more;) {
-    more = false;
-    for (std::int32_t v = 0; v < graph.size(); ++v) {
-      if (seen[v] || in_the_way[v]) continue;
-      bool now = from[v];
-      for (const std::int32_t other : graph.neighbours(v)) now = now || seen[other];
-      seen[v] = now;
-      more = more || now;
-    }
-  }
-  return seen;
-}
-
-std::vector<bool> members(std::uint32_t set, std::int32_t size) {
-  std::vector<bool> result(size);
-  for (std::int32_t v = 0; v < size; ++v) result[v] = (set >> v & 1) != 0;
-  return result;
-}
-
-// All sets of vertices: the weight of the least that separate, and by vertex whether one
-// of these leaves the vertex no way to the sink.
-struct BruteForce {
-  std::int64_t least = kNone;
-  std::vector<bool> with_source;
-};
-
-BruteForce least_separators(const Graph& graph, const FlowNetwork& network) {
-  BruteForce result;
-  for (std::uint32_t set = 0; set < 1U << graph.size(); ++set) {
-    const std::vector<bool> separator = members(set, graph.size());
-    std::int64_t weight = 0;
-    for (std::int32_t v = 0; v < graph.size(); ++v)
-      if (separator[v]) weight += graph.weight[v];
-    if (weight > result.least) continue;
-    const std::vector<bool> to_sink = reached(graph, network.drained, separator);
-    bool separates = true;
-    for (std::int32_t v = 0; v < graph.size(); ++v)
-      if (network.fed[v] && to_sink[v]) separates = false;
-    if (!separates) continue;
-    if (weight < result.least) result = {weight, std::vector<bool>(graph.size(), false)};
-    for (std::int32_t v = 0; v < graph.size(); ++v)
-      if (!separator[v] && !to_sink[v]) result.with_source[v] = true;
-  }
-  return result;
-}
-
-// The sides after `steps` are a separator of the flow's value.
-void expect_least(const Graph& graph, const FlowNetwork& network, const VertexFlow& flow,
-                  std::size_t steps) {
-  const std::vector<std::int8_t> sides = flow.sides(steps);
-  Partition partition{sides, {0, 0, 0}};
-  for (std::int32_t v = 0; v < graph.size(); ++v) {
-    partition.weight[sides[v]] += graph.weight[v];
-    ASSERT_FALSE(network.fed[v] && sides[v] == 1);
-    ASSERT_FALSE(network.drained[v] && sides[v] == 0);
-  }
-  expect_separates(graph, partition);
-  ASSERT_EQ(partition.weight[2], flow.value());
-}
-
-// The header's example.
-TEST(VertexFlow, FillsTwoWaysAroundASquare) {
-  Graph square = graph_of(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
-  square.weight = {2, 1, 1, 3};
-  VertexFlow flow(network_of(square, {0}, {3}));
-  ASSERT_TRUE(flow.maximise());
-  EXPECT_EQ(flow.value(), 2);
-  EXPECT_EQ(flow.sides(flow.steps()), (std::vector<std::int8_t>{2, 1, 1, 1}));
-  flow.grow(3);  // the sink's
-  EXPECT_EQ(flow.sides(flow.steps()), (std::vector<std::int8_t>{2, 1, 1, 1}));
-  flow.grow(0);
-  EXPECT_EQ(flow.sides(flow.steps()), (std::vector<std::int8_t>{0, 2, 2, 1}));
-  EXPECT_EQ(flow.source_weight(), 2);
-}
-
-TEST(VertexFlow, FindsTheLeastSeparatorsOfBruteForce) {
-  std::mt19937 random(21);
-  for (int instance = 0; instance < 400; ++instance) {
-    const auto size = static_cast<std::int32_t>(1 + random() % 9);
-    const Graph graph = with_weights(
-        random_graph(random, size, static_cast<std::int32_t>(random() % (3 * size))),
-        random, instance % 3 == 0 ? 1 : 5);
-    const auto some = [&] {
-      std::vector<std::int32_t> vertices;
-      for (std::uint32_t k = random() % 4; k-- > 0;)
-        vertices.push_back(static_cast<std::int32_t>(random() % size));
-      return vertices;
-    };
-    const FlowNetwork network = network_of(graph, some(), some());
-    const BruteForce expected = least_separators(graph, network);
-    for (std::int32_t v = 0; v < size; ++v) {
-      VertexFlow flow{FlowNetwork(network)};
-      ASSERT_TRUE(flow.maximise());
-      ASSERT_EQ(flow.value(), expected.least) << instance;
-      const std::size_t before = flow.steps();
-      flow.grow(v);
-      const bool with_source = flow.sides(flow.steps())[v] == 0;
-      ASSERT_EQ(with_source, expected.with_source[v]) << instance << ' ' << v;
-      for (std::int32_t other = 0; other < size; ++other) flow.grow(other);
-      for (const std::size_t steps : {before, flow.steps()})
-        expect_least(graph, network, flow, steps);
-    }
-  }
-}
-
-TEST(VertexFlow, GoesThroughAMillionVerticesAndCarriesTwoToTheThirtyThrough) {
-  constexpr std::int32_t kSize = 1'000'000, kMuch = 1 << 30;
-  FlowNetwork chain;
-  for (std::int32_t v = 0; v < kSize; ++v) {
-    if (v > 0) chain.neighbour.push_back(v - 1);
-    if (v + 1 < kSize) chain.neighbour.push_back(v + 1);
-    chain.start.push_back(static_cast<std::int32_t>(chain.neighbour.size()));
-  }
-  chain.capacity.assign(kSize, kMuch);
-  chain.fed.assign(kSize, false);
-  chain.drained.assign(kSize, false);
-  chain.fed.front() = chain.drained.back() = true;
-  VertexFlow flow(std::move(chain));
-  ASSERT_TRUE(flow.maximise());
-  EXPECT_EQ(flow.value(), kMuch);
-  flow.grow(kSize - 2);
-  EXPECT_EQ(flow.source_weight(), std::int64_t{kMuch} * (kSize - 1));
-  VertexFlow alone({{0, 0, 0, 0, 0},
-                    {},
-                    std::vector(4, kMuch),
-                    std::vector(4, true),
-                    std::vector(4, true)});
-  ASSERT_TRUE(alone.maximise());
-  EXPECT_EQ(alone.value(), 4LL * kMuch);
-}
 
 // The separator goes down the columns 9 and 10 of 20 and has 4 vertices; a column has 3.
 // The band is columns 7 to 12. Of its layers on the first side the second has column 8
@@ -207,7 +56,7 @@ std::vector<bool> band_of(const Graph& graph, const Partition& partition) {
         weight += graph.weight[v];
       }
       count += added;
-      if (added == 0 || 10 * weight > 3 * partition.weight[side] || count > 3 * vertices)
+      if (added == 0 || 10 * weight > 3 * partition.weight[side] || count > 2 * vertices)
         break;
       band = wider;
     }
@@ -224,7 +73,7 @@ std::int64_t least_in_band(const Graph& graph, const Partition& partition) {
   std::vector<std::int32_t> free;
   for (std::int32_t v = 0; v < graph.size(); ++v)
     if (band[v]) free.push_back(v);
-  std::int64_t least = kNone;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::uint32_t set = 0; set < 1U << free.size(); ++set) {
     std::vector<bool> separator(graph.size(), false);
     std::int64_t weight = 0;
@@ -243,27 +92,64 @@ std::int64_t least_in_band(const Graph& graph, const Partition& partition) {
   return least;
 }
 
+// Separators of many vertices at random.
+struct Cut {
+  Graph graph;
+  Partition partition;
+};
+
+Cut random_cut(std::mt19937& random, std::uint32_t most_weight) {
+  const auto size = static_cast<std::int32_t>(4 + random() % 26);
+  const Graph graph = with_weights(
+      random_graph(random, size, static_cast<std::int32_t>(size + random() % size)),
+      random, most_weight);
+  Partition partition{std::vector<std::int8_t>(size), {0, 0, 0}};
+  for (std::int8_t& side : partition.side)
+    side = static_cast<std::int8_t>(random() % 8 == 0 ? 2 : random() % 2);
+  for (std::int32_t v = 0; v < size; ++v)  // till no edge joins the sides
+    for (const std::int32_t other : graph.neighbours(v))
+      if (partition.side[v] + partition.side[other] == 1) partition.side[v] = 2;
+  for (std::int32_t v = 0; v < size; ++v)
+    partition.weight[partition.side[v]] += graph.weight[v];
+  return {graph, partition};
+}
+
+// A long graph in its middle: a few vertices, and the band ends by their number.
+Cut middle_of_long_graph(std::mt19937& random, std::uint32_t most_weight) {
+  const auto size = static_cast<std::int32_t>(40 + random() % 40);
+  Edges edges;
+  for (std::int32_t v = 1; v < size; ++v)
+    for (int k = 0; k < 2; ++k)
+      edges.emplace_back(v, std::max(0, v - 1 - static_cast<std::int32_t>(random() % 3)));
+  const Graph graph = with_weights(graph_of(size, edges), random, most_weight);
+  Partition partition{std::vector<std::int8_t>(size, 0), {0, 0, 0}};
+  for (std::int32_t v = 0; v < size; ++v) {
+    std::int8_t& side = partition.side[v];
+    if (v >= size / 2) {
+      side = 1;
+      for (const std::int32_t other : graph.neighbours(v))
+        if (other < size / 2) side = Partition::kSeparator;
+    }
+    partition.weight[side] += graph.weight[v];
+  }
+  return {graph, partition};
+}
+
 TEST(RefineByFlow, FindsTheLeastOfTheBandAndNeverMakesASeparatorWorse) {
   std::mt19937 random(22);
-  int better = 0;
-  for (int instance = 0; instance < 300; ++instance) {
-    const auto size = static_cast<std::int32_t>(4 + random() % 26);
-    const Graph graph = with_weights(
-        random_graph(random, size, static_cast<std::int32_t>(size + random() % size)),
-        random, instance % 2 ? 1 : 5);
-    Partition partition{std::vector<std::int8_t>(size), {0, 0, 0}};
-    for (std::int8_t& side : partition.side)
-      side = static_cast<std::int8_t>(random() % 8 == 0 ? 2 : random() % 2);
-    for (std::int32_t v = 0; v < size; ++v)  // till no edge joins the sides
-      for (const std::int32_t other : graph.neighbours(v))
-        if (partition.side[v] + partition.side[other] == 1) partition.side[v] = 2;
-    for (std::int32_t v = 0; v < size; ++v)
-      partition.weight[partition.side[v]] += graph.weight[v];
-    if (std::ranges::count(band_of(graph, partition), true) > 13) continue;
-    const Partition before = partition;
+  int better = 0, better_of_long = 0;
+  for (int instance = 0; instance < 600; ++instance) {
+    const std::uint32_t most_weight = instance % 2 ? 1 : 5;
+    const bool is_long = instance % 4 < 2;
+    const Cut cut = is_long ? middle_of_long_graph(random, most_weight)
+                            : random_cut(random, most_weight);
+    const auto& [graph, before] = cut;
+    expect_separates(graph, before);
+    if (std::ranges::count(band_of(graph, before), true) > 13) continue;
+    Partition partition = before;
     const bool found = refine_by_flow(graph, partition);
     expect_separates(graph, partition);
-    better += found;
+    (is_long ? better_of_long : better) += found;
     ASSERT_EQ(is_better(partition, before), found) << instance;
     if (found)
       ASSERT_EQ(partition.weight[2], least_in_band(graph, before)) << instance;
@@ -271,6 +157,7 @@ TEST(RefineByFlow, FindsTheLeastOfTheBandAndNeverMakesASeparatorWorse) {
       ASSERT_EQ(partition.side, before.side) << instance;
   }
   EXPECT_GT(better, 30);
+  EXPECT_GT(better_of_long, 30);
 }
 
 TEST(RefineByFlow, LeavesAloneWhatHasASideOrASeparatorOfNothing) {

@@ -57,6 +57,23 @@ inline Graph king_graph(std::int32_t width, std::int32_t height) {
   return graph_of(width * height, edges);
 }
 
+/// What is reached from some vertices through those that are not in the way.
+inline std::vector<bool> reached(const Graph& graph, const std::vector<bool>& from,
+                                 const std::vector<bool>& in_the_way) {
+  std::vector<bool> seen(graph.size(), false);
+  for (bool more = true; more;) {
+    more = false;
+    for (std::int32_t v = 0; v < graph.size(); ++v) {
+      if (seen[v] || in_the_way[v]) continue;
+      bool now = from[v];
+      for (const std::int32_t other : graph.neighbours(v)) now = now || seen[other];
+      seen[v] = now;
+      more = more || now;
+    }
+  }
+  return seen;
+}
+
 /// Neighbours are not on different sides, and weights are what they should be.
 inline void expect_separates(const Graph& graph, const Partition& partition) {
   std::array<std::int64_t, 3> weight{};
