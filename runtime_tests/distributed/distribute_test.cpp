@@ -12,6 +12,7 @@
 #include "espalier/distributed/distributed_admission.h"
 #include "espalier/distributed/part_trees.h"
 #include "espalier/distributed/process_groups.h"
+#include "espalier/distributed/validate_distribution.h"
 #include "espalier/model/replay.h"
 #include "espalier/parallel/mapping.h"
 #include "espalier/sequential/tree/liu_traversal.h"
@@ -314,6 +315,29 @@ TEST(Distribute, OnOneProcessIsLiusOrder) {
     EXPECT_EQ(less.error().least_bytes, liu.peak);
     EXPECT_EQ(less.error().reason, Infeasible::Reason::kImpossible);
   }
+}
+
+// What has been found by then, and one process alone at worst.
+TEST(Distribute, EndsWithTheBestSoFarAfterSoManyPartsAsItIsTold) {
+  std::mt19937 random(7);
+  int worse = 0;
+  for (int instance = 0; instance < 60; ++instance) {
+    const TaskTree tree = support::varied_tree(random, instance, 12);
+    const auto parts = random_parts(random, tree);
+    DistributionOptions options{.processes = 2 + instance % 3, .most_parts = parts};
+    const Bytes least = distribute_least(tree, options).bound;
+    for (const std::size_t most : {0, 1, 40, 400}) {
+      options.most_dealt = most;
+      options.memory_bound = kUnlimited;
+      const Distribution soon = distribute_least(tree, options);
+      EXPECT_EQ(validate(tree, soon), Violations{}) << most;
+      EXPECT_LE(soon.bound, liu_traversal(tree).peak) << most;
+      if (most == 0) worse += soon.bound > least ? 1 : 0;
+      options.memory_bound = soon.bound;
+      EXPECT_TRUE(distribute(tree, options)) << most;
+    }
+  }
+  EXPECT_GT(worse, 10);  // it did end
 }
 
 TEST(Distribute, TwiceTheProcessesNeverNeedMore) {

@@ -22,6 +22,10 @@ constexpr std::array kSubtrees = {1.0, 0.85, 0.7, 0.5, 0.3};
 // a second into one process. Only their order of magnitude matters.
 constexpr double kFlopRate = 2e10, kLatency = 100e-6, kBandwidth = 1e9;
 
+// Parts that each search deals while a factorisation takes one second, and at least: ten
+// searches take as long as the factorisation, or a second or two.
+constexpr double kDealtPerSecond = 1e5, kLeastDealt = 2e5;
+
 // Block columns of each node's front; 1 where a node is a subtree.
 std::vector<std::int32_t> most_parts(const Symbolic& symbolic, const AssemblyTree& tree) {
   std::vector<std::int32_t> parts;
@@ -67,6 +71,17 @@ class MappingList {
   std::vector<TreeMapping> list_;
 };
 
+// Parts of tasks to deal in a search: no search is to take longer than what it is for.
+std::size_t most_dealt(const AssemblyTree& tree, std::int32_t processes,
+                       std::int32_t workers) {
+  Flops work = 0;
+  for (std::size_t i = 0; i < tree.tasks.size(); ++i) work += tree.tasks.work(task_id(i));
+  const Seconds seconds = work / (kFlopRate * processes * workers);
+  return static_cast<std::size_t>(
+      std::clamp(seconds * kDealtPerSecond, kLeastDealt,
+                 static_cast<double>(DistributionOptions{}.most_dealt)));
+}
+
 // What the planner finds within several budgets.
 void add_distributions(const AssemblyTree& tree, DistributionOptions options,
                        MappingList& list) {
@@ -96,7 +111,8 @@ std::vector<TreeMapping> tree_mappings(const Symbolic& symbolic, const AssemblyT
                      .workers = workers,
                      .most_parts = parts,
                      .max_workers = tree.max_workers,
-                     .network = {kLatency, kBandwidth, kFlopRate}},
+                     .network = {kLatency, kBandwidth, kFlopRate},
+                     .most_dealt = most_dealt(tree, processes, workers)},
                     list);
   const Traversal liu = liu_traversal(tree.tasks);
   std::vector<bool> may_share;

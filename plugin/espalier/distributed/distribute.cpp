@@ -38,7 +38,7 @@ class ShortestRun {
   ShortestRun(DistributionSearch& search, Bytes bound) : search_(search), bound_(bound) {}
 
   void consider(const DistributionTrial& trial) {
-    if (dealt_ >= DistributionSearch::kMostDealt) return;
+    if (dealt_ >= search_.most_dealt()) return;
     CoarseDistribution coarse = search_.coarse(trial);
     const std::size_t parts = coarse.distribution.owner.size();
     dealt_ += parts;

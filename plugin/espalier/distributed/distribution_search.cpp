@@ -241,7 +241,7 @@ Distribution DistributionSearch::least(std::int32_t processes) {
   // Half of the processes may idle, or all but one. Not worth a look when even the least
   // that is conceivable on the other half is more.
   for (std::int32_t fewer = processes; fewer > 1;) {
-    fewer = dealt_ >= kMostDealt ? 1 : fewer / 2;
+    fewer = dealt_ >= options_.most_dealt ? 1 : fewer / 2;
     if (lower_bound(fewer) >= best.largest_peak()) break;
     Distribution other = least_on(fewer);
     if (other.largest_peak() < best.largest_peak()) best = std::move(other);
@@ -260,7 +260,7 @@ Distribution DistributionSearch::least_on(std::int32_t processes) {
   trial = least_coarse(processes);
   Distribution best = make(trial);
   for (const double budget : {trial.budget, 0.0}) {
-    if (dealt_ >= kMostDealt) break;
+    if (dealt_ >= options_.most_dealt) break;
     Distribution other = make({.processes = processes,
                                .budget = budget,
                                .balanced = trial.balanced,
@@ -275,7 +275,7 @@ DistributionTrial DistributionSearch::least_coarse(std::int32_t processes) {
   DistributionTrial best;
   Bytes least = std::numeric_limits<Bytes>::max();
   const auto consider = [&](double budget, bool balanced) {
-    if (dealt_ >= kMostDealt) return;
+    if (dealt_ >= options_.most_dealt) return;
     const DistributionTrial trial{processes, budget, balanced};
     const CoarseDistribution coarse = this->coarse(trial);
     dealt_ += coarse.distribution.owner.size();

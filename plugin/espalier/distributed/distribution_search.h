@@ -51,8 +51,7 @@ class DistributionSearch {
   /// Of least largest peak among the trials that are looked at.
   [[nodiscard]] Distribution least(std::int32_t processes);
 
-  /// Of all trials of one search together: when so many parts have been dealt, it ends.
-  static constexpr std::size_t kMostDealt = 2'000'000;
+  [[nodiscard]] std::size_t most_dealt() const { return options_.most_dealt; }
 
   /// Budgets to try on P processes: no limit, none, then 25 between the lower bound and
   /// what any subtree needs, coarsely first.

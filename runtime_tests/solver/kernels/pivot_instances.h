@@ -1,7 +1,7 @@
-#pragma once
-
 // Random block columns for factor_pivot_block(), kept as one dense matrix, and the
-// product of the factors that come back.
+// product of the factors that come back: one subject, over 300 lines.
+
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -200,6 +200,17 @@ class SplitBlock {
   std::vector<T> d_;
 };
 
+/// Complex ones by the definition, in a tenth of the time of the operator, which looks
+/// after infinities; NaN stays NaN.
+template <class E>
+E product(E a, E b) {
+  if constexpr (kIsComplex<E>)
+    return E(a.real() * b.real() - a.imag() * b.imag(),
+             a.real() * b.imag() + a.imag() * b.real());
+  else
+    return a * b;
+}
+
 /// What the factors and the Schur complement multiply out to, against the block that was
 /// given, in long double.
 template <class T>
@@ -255,23 +266,29 @@ Residual<T> residual(const DenseBlock<T>& a, const SplitBlock<T>& f, std::int32_
   const FactorEntries<T> entries{a, f, e};
   const std::int32_t w = a.width, m = a.rows;
   const bool lu = entries.lu;
-  std::vector<Exact<T>> lows(std::size_t(w + m) * e), ups(std::size_t(w + m) * e);
+  struct Factor {
+    Exact<T> value = 0;
+    long double modulus = 0;
+    void operator=(Exact<T> x) { value = x, modulus = std::abs(x); }
+  };
+  std::vector<Factor> lows(std::size_t(w + m) * e), ups(std::size_t(w + m) * e);
   Residual<T> result;
   for (std::int32_t k = 0; k < e; ++k) {
     for (std::int32_t i = 0; i < w + m; ++i) {
-      lows[std::size_t(i) * e + k] = entries.l(i, k);
+      Factor& low = lows[std::size_t(i) * e + k];
+      low = entries.l(i, k);
       if (lu || i < w) ups[std::size_t(i) * e + k] = entries.upper(k, i);
-      const long double size = std::abs(entries.l(i, k));
-      if (!(size <= result.largest_l)) result.largest_l = size;  // NaN too
+      if (!(low.modulus <= result.largest_l)) result.largest_l = low.modulus;  // NaN too
     }
   }
   const auto compare = [&](std::int32_t i, std::int32_t j) {
     Exact<T> sum = entries.rest(i, j);
     long double size = std::abs(sum);
-    for (std::int32_t k = 0; k < e; ++k) {
-      const Exact<T> term = lows[std::size_t(i) * e + k] * ups[std::size_t(j) * e + k];
-      sum += term;
-      size += std::abs(term);
+    for (std::int32_t k = 0; k < std::min(e, i + 1); ++k) {  // L is lower triangular
+      const Factor& low = lows[std::size_t(i) * e + k];
+      const Factor& up = ups[std::size_t(j) * e + k];
+      sum += product(low.value, up.value);
+      size += low.modulus * up.modulus;
     }
     const long double error = std::abs(sum - entries.given(i, j));
     if (!(size <= result.size)) result.size = size;
