@@ -7,6 +7,7 @@
 #include "solver/ordering/edge_bisection.h"
 #include "solver/ordering/layered_separator.h"
 #include "solver/ordering/mixed_bits.h"
+#include "solver/ordering/refine_by_flow.h"
 #include "solver/ordering/vertex_blocks.h"
 
 namespace espalier::solver {
@@ -45,11 +46,13 @@ Partition best_of(std::vector<Partition>&& partitions) {
 
 // From one level to a finer one.
 void refine_down(const Levels& levels, std::size_t from, std::size_t to,
-                 std::int32_t passes, Partition& partition, TaskPool& pool) {
+                 const Effort& effort, Partition& partition, TaskPool& pool) {
   for (std::size_t k = from; k-- > to;) {
     pool.ask();
+    const Graph& graph = *levels.graphs[k];
     partition = projected(partition, levels.maps[k], pool);
-    refine_separator(*levels.graphs[k], partition, passes);
+    refine_separator(graph, partition, effort.passes);
+    if (effort.flow) refine_by_flow(graph, partition);
   }
 }
 
@@ -57,14 +60,15 @@ void refine_down(const Levels& levels, std::size_t from, std::size_t to,
 Partition grown_down(const Levels& levels, std::size_t to, std::uint64_t seed,
                      const Effort& effort, TaskPool& pool) {
   Partition best = best_of(candidates(levels, seed, effort.candidates, effort.passes));
-  refine_down(levels, levels.maps.size(), to, effort.passes, best, pool);
+  refine_down(levels, levels.maps.size(), to, effort, best, pool);
   return best;
 }
 
-// One of the effort's draws, on level `level`.
+// The effort's draw `number`, from 1 on, on level `level`.
 Partition drawn(const Levels& levels, std::size_t level, std::uint64_t seed,
-                const Effort& effort) {
+                std::int64_t number, const Effort& effort) {
   TaskPool alone(1);
+  seed += number;
   const Levels other =
       coarsen(levels.graphs[level], kDrawnDownTo, alone, seed, levels.edges[level]);
   return grown_down(other, 0, 100 * seed, effort, alone);
@@ -76,12 +80,12 @@ Partition best_followed(const Levels& levels, std::size_t level, const Effort& e
   std::ranges::stable_sort(found, is_better);
   if (std::ssize(found) > effort.kept) found.resize(effort.kept);
   if (found.size() == 1) {
-    refine_down(levels, level, 0, effort.passes, found.front(), pool);
+    refine_down(levels, level, 0, effort, found.front(), pool);
     return std::move(found.front());
   }
   pool.for_each_block(std::ssize(found), [&](std::int64_t k) {
     TaskPool alone(1);
-    refine_down(levels, level, 0, effort.passes, found[k], alone);
+    refine_down(levels, level, 0, effort, found[k], alone);
   });
   return best_of(std::move(found));
 }
@@ -117,7 +121,7 @@ Bisection better_of(Partition&& by_levels, Partition&& layered) {
 void draw_others(const Levels& levels, std::size_t level, std::uint64_t seed,
                  const Effort& effort, std::vector<Partition>& found, TaskPool& pool) {
   pool.for_each_block(std::ssize(found) - 1, [&](std::int64_t k) {
-    found[k + 1] = drawn(levels, level, seed + k + 1, effort);
+    found[k + 1] = drawn(levels, level, seed, k + 1, effort);
   });
 }
 
@@ -136,9 +140,9 @@ Bisection beside_layers(const Levels& levels, std::size_t level, std::uint64_t s
       refine_separator(finest, layered[k], effort.passes);
     } else if (only) {
       TaskPool alone(1);
-      refine_down(levels, level, 0, effort.passes, found.front(), alone);
+      refine_down(levels, level, 0, effort, found.front(), alone);
     } else {
-      found[k - 1] = drawn(levels, level, seed + k - 1, effort);
+      found[k - 1] = drawn(levels, level, seed, k - 1, effort);
     }
   });
   Partition by_levels =
@@ -155,10 +159,7 @@ Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
   while (level > 0 && levels.graphs[level - 1]->size() <= effort.shared) --level;
   std::vector<Partition> found;
   found.push_back(grown_down(levels, level, seed, effort, pool));
-  const double part =
-      static_cast<double>(levels.graphs[level]->size()) / levels.graphs.front()->size();
-  if (!effort.if_spatial || is_spatial(found.front(), part))
-    found.resize(std::max(1, effort.draws));
+  found.resize(std::max(1, effort.draws));
   if (!effort.layered) {
     draw_others(levels, level, seed, effort, found, pool);
     return {best_followed(levels, level, effort, std::move(found), pool)};

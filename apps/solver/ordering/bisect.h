@@ -17,9 +17,8 @@ struct Effort {
   std::int32_t draws = 1;
   std::int32_t shared = 2000;
   std::int32_t kept = 1;  ///< of what these find, followed from there to level 0
-  /// Of a separator that is not spatial on that level no more than the first is drawn.
-  bool if_spatial = false;
-  bool layered = false;  ///< layered_separator() is tried, too, from two ends
+  bool flow = false;      ///< refine_by_flow() on each level, too
+  bool layered = false;   ///< layered_separator() is tried, too, from two ends
 };
 
 /// Where the best separator was found, if the others are far from it.
@@ -30,12 +29,10 @@ struct Bisection {
   Finder finder = Finder::kAny;
 };
 
-/// Whether a separator is larger than those of meshes in the plane.
-/// @param part  vertices of the partition's level, of those of level 0
-[[nodiscard]] inline bool is_spatial(const Partition& partition, double part = 1) {
+/// Whether a separator of level 0 is larger than those of meshes in the plane.
+[[nodiscard]] inline bool is_spatial(const Partition& partition) {
   const auto& [one, other, separator] = partition.weight;
-  const auto square = static_cast<double>(separator * separator);
-  return part * square > static_cast<double>(4 * (one + other + separator));
+  return separator * separator > 4 * (one + other + separator);
 }
 
 /// A separator of level 0: the best of several that grow on the coarsest graph, made

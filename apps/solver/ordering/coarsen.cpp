@@ -12,6 +12,7 @@
 #include "espalier/model/free_memory.h"
 #include "solver/ordering/mixed_bits.h"
 #include "solver/ordering/vertex_blocks.h"
+#include "solver/ordering/vertices_where.h"
 
 namespace espalier::solver {
 namespace {
@@ -145,27 +146,16 @@ struct Numbering {
   std::vector<std::int32_t> map, leader;
 };
 
-Numbering numbered(const VertexMatching& matching, const VertexBlocks& blocks,
-                   TaskPool& pool) {
+Numbering numbered(const VertexMatching& matching, TaskPool& pool) {
   const std::vector<std::int32_t>& mate = matching.mate;
-  const auto leads = [&mate](std::int32_t v) { return mate[v] == kAlone || mate[v] > v; };
-  std::vector<std::int64_t> first(blocks.count() + 1, 0);
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
-      first[k + 1] += leads(v);
-  });
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  Numbering result{std::vector<std::int32_t>(mate.size()),
-                   std::vector<std::int32_t>(first.back())};
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    auto next = static_cast<std::int32_t>(first[k]);
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
-      if (!leads(v)) continue;
-      result.map[v] = next;
-      if (mate[v] != kAlone) result.map[mate[v]] = next;
-      result.leader[next++] = v;
-    }
-  });
+  Numbering result{std::vector<std::int32_t>(mate.size()), {}};
+  result.leader = vertices_where(
+      static_cast<std::int32_t>(mate.size()), pool,
+      [&](std::int32_t v) { return mate[v] == kAlone || mate[v] > v; },
+      [&](std::int32_t v, std::int32_t number) {
+        result.map[v] = number;
+        if (mate[v] != kAlone) result.map[mate[v]] = number;
+      });
   return result;
 }
 
@@ -303,8 +293,7 @@ Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& 
     const Level level{*levels.graphs.back(), levels.edges.back()};
     const VertexMatching matching =
         matched(level, VertexBlocks(level.graph.size()), pool, seed);
-    Numbering numbering =
-        numbered(matching, VertexBlocks::fine(level.graph.size()), pool);
+    Numbering numbering = numbered(matching, pool);
     const auto coarse = static_cast<double>(numbering.leader.size());
     if (coarse > kTooFewPairs * level.graph.size()) break;
     std::vector<std::int32_t> edge_weight;

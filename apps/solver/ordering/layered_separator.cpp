@@ -82,8 +82,7 @@ Partition separated_at(const Graph& graph, const DistanceLayers& layers,
 }  // namespace
 
 Partition layered_separator(const Graph& graph, std::int32_t vertex) {
-  const std::int32_t end = layers_from(graph, vertex).order.back();
-  const DistanceLayers layers = layers_from(graph, end);
+  const DistanceLayers layers = layers_from(graph, far_from(graph, vertex));
   return separated_at(graph, layers, best_layer(graph, layers));
 }
 

@@ -21,9 +21,10 @@ constexpr std::int32_t kVerticesOfAThread =
     16'000;  // vertices for each of which one is useful
 
 constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
-// Parts of a large graph down to which coarse levels are drawn anew and layers are tried.
-constexpr std::int32_t kDrawn = 32, kLayered = 200, kLayeredInThePlane = 32;
-constexpr std::int32_t kDraws = 5, kDrawsBesideLayers = 2, kKeptOfSmall = 2;
+// Parts of a large graph down to which flows and layers are tried.
+constexpr std::int32_t kFlow = 200, kLayered = 200, kLayeredInThePlane = 32;
+// Of tiny graphs where layers were not far better, and of other small ones.
+constexpr std::int32_t kDrawsOfTiny = 5, kDrawsOfSmall = 2, kKeptOfSmall = 2;
 constexpr std::int32_t kPassesOfSmall = 4;
 constexpr std::int32_t kSharedPart = 12;  // of a piece's vertices where draws begin
 
@@ -118,21 +119,19 @@ class Dissection {
   }
   [[nodiscard]] Effort effort_of_small(const Part& part) const {
     const bool by_layers = part.finder == Finder::kLayers;
+    const bool tiny = graph_->size() < kTiny;
     return {.passes = kPassesOfSmall,
-            .draws = by_layers ? kDrawsBesideLayers : kDraws,
-            .shared = graph_->size() < kTiny ? kTiny : shared_size(part),
+            .draws = tiny && !by_layers ? kDrawsOfTiny : kDrawsOfSmall,
+            .shared = tiny ? kTiny : shared_size(part),
             .kept = kKeptOfSmall,
+            .flow = !tiny,
             .layered = part.finder != Finder::kLevels};
   }
-  // Where layers do as well as levels, as on grids, one more draw is as good as another
-  // in the plane.
   [[nodiscard]] Effort effort_of_large(const Part& part) const {
     const std::int32_t size = part.piece.size(), all = graph_->size();
     const std::int32_t layered = part.spatial ? kLayered : kLayeredInThePlane;
-    const bool anew = size >= all / kDrawn && part.finder != Finder::kLayers;
-    return {.draws = anew ? kDraws : 1,
-            .shared = shared_size(part),
-            .if_spatial = part.finder != Finder::kLevels,
+    return {.shared = shared_size(part),
+            .flow = size >= all / kFlow && part.finder != Finder::kLayers,
             .layered = size >= all / layered && part.finder != Finder::kLevels};
   }
   static std::int32_t shared_size(const Part& part) {

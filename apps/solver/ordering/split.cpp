@@ -7,6 +7,7 @@
 
 #include "espalier/model/free_memory.h"
 #include "solver/ordering/vertex_blocks.h"
+#include "solver/ordering/vertices_where.h"
 
 namespace espalier::solver {
 namespace {
@@ -23,23 +24,11 @@ struct Selection {
 
 Selection selected(const std::vector<std::int8_t>& bits, std::int8_t bit,
                    TaskPool& pool) {
-  const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(bits.size()));
-  std::vector<std::int64_t> first(blocks.count() + 1, 0);
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
-      first[k + 1] += (bits[v] & bit) != 0;
-  });
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  Selection result{std::vector<std::int32_t>(first.back()),
-                   std::vector<std::int32_t>(bits.size())};
-  pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    auto next = static_cast<std::int32_t>(first[k]);
-    for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
-      if ((bits[v] & bit) == 0) continue;
-      result.vertices[next] = v;
-      result.number[v] = next++;
-    }
-  });
+  Selection result{{}, std::vector<std::int32_t>(bits.size())};
+  result.vertices = vertices_where(
+      static_cast<std::int32_t>(bits.size()), pool,
+      [&](std::int32_t v) { return (bits[v] & bit) != 0; },
+      [&](std::int32_t v, std::int32_t number) { result.number[v] = number; });
   return result;
 }
 

@@ -157,14 +157,6 @@ void Mover::take_back(std::size_t keep) {
   }
 }
 
-std::vector<std::int32_t> separator_of(const Partition& partition) {
-  std::vector<std::int32_t> separator;
-  for (std::size_t v = 0; v < partition.side.size(); ++v)
-    if (partition.side[v] == kSeparator)
-      separator.push_back(static_cast<std::int32_t>(v));
-  return separator;
-}
-
 // The side that the next vertex goes to; -1: none may go.
 int next_side(Mover& mover, const Partition& partition, std::int64_t most) {
   const bool can[] = {mover.has_move(0, most), mover.has_move(1, most)};
@@ -203,6 +195,14 @@ bool run_pass(const std::vector<std::int32_t>& separator, Partition& partition,
 }
 
 }  // namespace
+
+std::vector<std::int32_t> separator_of(const Partition& partition) {
+  std::vector<std::int32_t> separator;
+  for (std::size_t v = 0; v < partition.side.size(); ++v)
+    if (partition.side[v] == kSeparator)
+      separator.push_back(static_cast<std::int32_t>(v));
+  return separator;
+}
 
 double cost_of(const Partition& partition) {
   const auto& weight = partition.weight;

@@ -16,6 +16,9 @@ struct Partition {
   std::array<std::int64_t, 3> weight{};  ///< of the sides and the separator
 };
 
+/// The separator's vertices, ascending.
+[[nodiscard]] std::vector<std::int32_t> separator_of(const Partition& partition);
+
 /// What a separator costs: its weight times 1 + (0.8 + 10 s^2) u^2 / (1 - u^2) where the
 /// sides differ by the part u and the separator is the part s of the whole.
 [[nodiscard]] double cost_of(const Partition& partition);

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -16,42 +18,12 @@
 #include "solver/ordering/minimum_degree.h"
 #include "solver/ordering/ordering.h"
 #include "solver/ordering/split.h"
+#include "solver/support/graphs.h"
 #include "solver/support/random_matrices.h"
 #include "solver/symbolic/analyse.h"
 
 namespace espalier::solver {
 namespace TEST_SOURCE {
-
-using Edges = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
-Graph graph_of(std::int32_t size, const Edges& edges) {
-  std::vector<std::set<std::int32_t>> sets(size);
-  for (const auto& [a, b] : edges) {
-    if (a == b) continue;
-    sets[a].insert(b);
-    sets[b].insert(a);
-  }
-  Graph graph;
-  graph.start.assign(1, 0);
-  for (const auto& set : sets) {
-    graph.neighbour.insert(graph.neighbour.end(), set.begin(), set.end());
-    graph.start.push_back(std::ssize(graph.neighbour));
-  }
-  return graph;
-}
-
-Graph with_weights(Graph graph, std::mt19937& random, std::uint32_t most) {
-  for (std::int32_t v = 0; v < graph.size(); ++v)
-    graph.weight.push_back(static_cast<std::int32_t>(1 + random() % most));
-  return graph;
-}
-
-Graph random_graph(std::mt19937& random, std::int32_t size, std::int32_t edges) {
-  Edges list;
-  for (std::int32_t k = 0; k < edges; ++k)
-    list.emplace_back(random() % size, random() % size);
-  return graph_of(size, list);
-}
 
 // Of the kinds that dissections find hard.
 std::vector<Graph> graphs_of_all_kinds() {
@@ -91,16 +63,6 @@ bool is_permutation(std::vector<std::int32_t> order, std::int32_t size) {
   return order == all;
 }
 
-void expect_separates(const Graph& graph, const Partition& partition) {
-  std::array<std::int64_t, 3> weight{};
-  for (std::int32_t v = 0; v < graph.size(); ++v) {
-    weight[partition.side[v]] += graph.weight[v];
-    for (const std::int32_t other : graph.neighbours(v))
-      ASSERT_NE(partition.side[v] + partition.side[other], 1) << v << ' ' << other;
-  }
-  ASSERT_EQ(weight, partition.weight);
-}
-
 // Each vertex with its distance, in the order in which they are reached; parts that are
 // not connected follow each other, one distance left out between them.
 std::vector<std::pair<std::int32_t, std::int32_t>> distances(const Graph& graph,
@@ -118,6 +80,15 @@ std::vector<std::pair<std::int32_t, std::int32_t>> distances(const Graph& graph,
     left.erase(left.begin());
   }
   return reached;
+}
+
+// The last that is reached of the part that `start` is in: there is a gap behind it.
+std::int32_t farthest(const Graph& graph, std::int32_t start) {
+  const auto reached = distances(graph, start);
+  std::size_t last = 0;
+  while (last + 1 < reached.size() && reached[last + 1].first <= reached[last].first + 1)
+    ++last;
+  return reached[last].second;
 }
 
 // What one distance separates.
@@ -166,7 +137,6 @@ TEST(NestedDissection, KeepsTheFactorsOfGridsSparse) {
   }
 }
 
-// Whose first pieces are tried several times.
 TEST(NestedDissection, KeepsTheFactorOfALargeCubeSparse) {
   const SymmetricMatrix cube = make_grid({59, 59, 58});
   const Graph graph = adjacency(cube);
@@ -178,6 +148,38 @@ TEST(NestedDissection, KeepsTheFactorOfALargeCubeSparse) {
     return static_cast<double>(analyse_pattern(cube, {kind, {}}).factor_entries);
   };
   EXPECT_LT(entries(OrderingKind::kNested), 0.9 * entries(OrderingKind::kMetis));
+}
+
+// Points at random in a cube, each joined to those that are near: what has no directions
+// needs flows.
+TEST(NestedDissection, KeepsTheFactorOfAMeshWithoutDirectionsSparse) {
+  constexpr std::int32_t kPoints = 25'000;
+  constexpr double kNear = 0.048;  // 11 neighbours
+  std::mt19937 random(31);
+  std::uniform_real_distribution<> place(0, 1);
+  std::vector<std::array<double, 3>> points(kPoints);
+  for (auto& point : points)
+    for (double& x : point) x = place(random);
+  std::ranges::sort(points);
+  SymmetricMatrix mesh;
+  mesh.size = kPoints;
+  mesh.column_start.push_back(0);
+  for (std::int32_t i = 0; i < kPoints; ++i) {
+    for (std::int32_t j = i; j < kPoints && points[j][0] < points[i][0] + kNear; ++j) {
+      const double x = points[j][0] - points[i][0], y = points[j][1] - points[i][1],
+                   z = points[j][2] - points[i][2];
+      if (x * x + y * y + z * z < kNear * kNear) mesh.row.push_back(j);
+    }
+    mesh.column_start.push_back(std::ssize(mesh.row));
+  }
+  mesh.value.assign(mesh.row.size(), 1);
+  const Graph graph = adjacency(mesh);
+  EXPECT_EQ(nested_dissection(Graph(graph), 1), nested_dissection(Graph(graph), 2));
+  if (!available(OrderingKind::kMetis)) return;
+  const auto entries = [&](OrderingKind kind) {
+    return static_cast<double>(analyse_pattern(mesh, {kind, {}}).factor_entries);
+  };
+  EXPECT_LT(entries(OrderingKind::kNested), 0.98 * entries(OrderingKind::kMetis));
 }
 
 TEST(Separators, SeparateOnEveryLevelAndRefinementMakesNoneWorse) {
@@ -220,7 +222,7 @@ TEST(LayeredSeparator, SeparatesAndNoDistanceFromTheSameEndCostsLess) {
         random_graph(random, size, static_cast<std::int32_t>(random() % (2 * size))),
         random, instance % 2 ? 1 : 9);
     const auto vertex = static_cast<std::int32_t>(random() % size);
-    const auto by_distance = distances(graph, distances(graph, vertex).back().second);
+    const auto by_distance = distances(graph, farthest(graph, vertex));
     const Partition cut = layered_separator(graph, vertex);
     expect_separates(graph, cut);
     for (std::int32_t d = 0; d <= by_distance.back().first; ++d)
@@ -252,7 +254,8 @@ TEST(Bisection, CutsEveryKindOfGraphAndSplitsWhatItHasCut) {
     piece.vertices.resize(graph.size());
     std::iota(piece.vertices.begin(), piece.vertices.end(), 0);
     piece.levels = coarsen(std::make_shared<const Graph>(graph), 50, pool);
-    const Effort effort{.draws = 3, .shared = 300, .kept = 2, .layered = true};
+    const Effort effort{
+        .draws = 3, .shared = 300, .kept = 2, .flow = true, .layered = true};
     const Partition partition = bisect(piece.levels, 1, pool, effort).partition;
     expect_separates(graph, partition);
     ASSERT_LT(std::ranges::count(partition.side, 0), graph.size());
