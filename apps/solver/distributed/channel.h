@@ -70,6 +70,13 @@ class Channel {
   virtual void tell_all(const DataRequest& request) = 0;
 
   [[nodiscard]] virtual Counters sent() const = 0;
+
+  /// Number of a piece of work that all processes begin over this channel, and the same
+  /// number everywhere: what is told of one may come when the next has begun.
+  [[nodiscard]] std::int32_t begin_work() { return ++works_; }
+
+ private:
+  std::int32_t works_ = 0;
 };
 
 }  // namespace espalier::solver

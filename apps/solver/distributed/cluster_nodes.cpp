@@ -189,7 +189,7 @@ void ClusterRun<T>::tell_failure() noexcept {
 template <class T>
 std::unique_ptr<SharedRun<T>> ClusterNodes<T>::begin(const FrontContext<T>& context) {
   return std::make_unique<ClusterRun<T>>(*this, communicator_, channel_, distribution_,
-                                         context, ++runs_);
+                                         context, channel_.begin_work());
 }
 
 template <class T>

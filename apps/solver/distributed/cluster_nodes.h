@@ -31,7 +31,6 @@ class ClusterNodes : public SharedNodes<T> {
   Communicator& communicator_;
   Channel& channel_;
   const FrontDistribution& distribution_;
-  std::int32_t runs_ = 0;  // factorisations so far, as many everywhere
 };
 
 }  // namespace espalier::solver
