@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "espalier/model/error.h"
 #include "solver/distributed/front_tiles.h"
-#include "solver/symbolic/gallop.h"
+#include "solver/tree/original_entries.h"
 
 namespace espalier::solver {
 namespace {
@@ -25,28 +24,15 @@ std::vector<FrontEntry<T>> entries_for(const Symbolic& symbolic, std::int32_t fr
                                        const FrontTiles& tiles, std::int32_t block,
                                        std::int32_t process,
                                        const SquareMatrix& permuted) {
-  const SymmetricMatrix& lower = permuted.lower;
-  const auto rows = symbolic.rows_of(front);
-  const std::int32_t first = symbolic.first_column[front];
-  const std::int32_t pivots = symbolic.pivots(front);
   std::vector<FrontEntry<T>> entries;
-  for (std::int32_t j = tiles.starts()[block]; j < tiles.starts()[block + 1]; ++j) {
-    std::size_t position = 0;
-    for (auto k = lower.column_start[first + j]; k < lower.column_start[first + j + 1];
-         ++k) {
-      std::int32_t i = lower.row[k] - first;
-      if (i >= pivots) {
-        position = gallop(rows, position, lower.row[k]);
-        ESPALIER_ASSERT(position < rows.size() && rows[position] == lower.row[k],
-                        "an entry of A lies in the front of its column");
-        i = pivots + static_cast<std::int32_t>(position);
-      }
-      if (tiles.owner(strip_of_row(tiles.strip_rows(), i), block) != process) continue;
-      FrontEntry<T> entry{i, j, {permuted.entry<T>(k), T{0}}};
-      if (!permuted.symmetric()) entry.value[1] = permuted.upper_entry<T>(k);
-      entries.push_back(entry);
-    }
-  }
+  for (std::int32_t j = tiles.starts()[block]; j < tiles.starts()[block + 1]; ++j)
+    for_each_original_entry(
+        symbolic, permuted.lower, front, j, 0, [&](std::int32_t i, auto k) {
+          if (tiles.owner(strip_of_row(tiles.strip_rows(), i), block) != process) return;
+          FrontEntry<T> entry{i, j, {permuted.entry<T>(k), T{0}}};
+          if (!permuted.symmetric()) entry.value[1] = permuted.upper_entry<T>(k);
+          entries.push_back(entry);
+        });
   return entries;
 }
 

@@ -68,6 +68,13 @@ struct FrontSolve<T>::Local {
     return {group.begin, group.end - group.begin,
             panel[side] + tile.offset + (group.begin - tile.begin), tile.rows()};
   }
+  // Of all groups below block k.
+  [[nodiscard]] std::vector<PanelRows<T>> all_rows(std::int32_t side,
+                                                   std::int32_t k) const {
+    std::vector<PanelRows<T>> groups;
+    for (const IndexRange group : groups_below(k)) groups.push_back(rows(side, k, group));
+    return groups;
+  }
 };
 
 namespace {
@@ -253,9 +260,7 @@ void FrontSolve<T>::apply_rows(Local& local, std::int32_t block) const {
     return apply_below<T>(
         tiles_, below, x,
         {local.x + local.layout.first(block) + width, local.order, local.count});
-  std::vector<PanelRows<T>> groups;
-  for (const IndexRange rows : local.groups_below(block))
-    groups.push_back(local.rows(0, block, rows));
+  const std::vector<PanelRows<T>> groups = local.all_rows(0, block);
   apply_below<T>(tiles_, PanelGroups<T>{below.rows, below.columns, groups}, x,
                  {local.x, local.order, local.count});
 }
@@ -271,9 +276,7 @@ void FrontSolve<T>::apply_rows_transposed(Local& local, std::int32_t block) cons
     return apply_below_transposed<T>(
         tiles_, below,
         {local.x + local.layout.first(block) + width, local.order, local.count}, x);
-  std::vector<PanelRows<T>> groups;
-  for (const IndexRange rows : local.groups_below(block))
-    groups.push_back(local.rows(1, block, rows));
+  const std::vector<PanelRows<T>> groups = local.all_rows(1, block);
   const Vectors<T> all{local.x, local.order, local.count};
   // Nobody reads the block's own rows before they are solved for.
   apply_below_transposed<T>(tiles_, PanelGroups<T>{below.rows, below.columns, groups},

@@ -5,6 +5,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/symbolic/gallop.h"
+#include "solver/tree/original_entries.h"
 
 namespace espalier::solver {
 namespace {
@@ -136,27 +137,15 @@ template <class T>
 void add_original_entries(const Symbolic& symbolic, const SquareMatrix& permuted,
                           std::int32_t front, std::int32_t delayed, std::int32_t begin,
                           std::int32_t end, const FrontStorage<T>& storage) {
-  const SymmetricMatrix& lower = permuted.lower;
-  const auto rows = symbolic.rows_of(front);
-  const std::int32_t first = symbolic.first_column[front];
-  const std::int32_t pivots = symbolic.pivots(front);
   const bool both = storage.sides == 2;
   for (std::int32_t j = begin; j < end; ++j) {
     T* const target = storage.column(0, j);
     T* const opposite = both ? storage.column(1, j) : nullptr;
-    std::size_t position = 0;
-    for (auto k = lower.column_start[first + j]; k < lower.column_start[first + j + 1];
-         ++k) {
-      std::int32_t i = lower.row[k] - first;
-      if (i >= pivots) {
-        position = gallop(rows, position, lower.row[k]);
-        ESPALIER_ASSERT(position < rows.size() && rows[position] == lower.row[k],
-                        "an entry of A lies in the front of its column");
-        i = pivots + delayed + static_cast<std::int32_t>(position);
-      }
-      target[i] += permuted.entry<T>(k);
-      if (both) opposite[i] += permuted.upper_entry<T>(k);
-    }
+    for_each_original_entry(symbolic, permuted.lower, front, j, delayed,
+                            [&](std::int32_t i, auto k) {
+                              target[i] += permuted.entry<T>(k);
+                              if (both) opposite[i] += permuted.upper_entry<T>(k);
+                            });
   }
 }
 
