@@ -185,7 +185,7 @@ class EndedCalls {
                                    cluster_.rank(), what));
   }
 
-  static constexpr int kSide = 20;
+  static constexpr int kSide = 18;
   Cluster& cluster_;
   FactorKind kind_;
   std::string path_;
