@@ -23,6 +23,8 @@ class PageChoice {
   static constexpr Bytes kTrial = 2 * kHugePage;
   /// Longest step, so that a price that has changed is noticed.
   static constexpr Bytes kLongest = Bytes{32} << 20;
+  /// Moves of less say nothing: the call itself weighs too much.
+  static constexpr Bytes kLeastMoved = Bytes{256} << 10;
 
   struct Step {
     Bytes bytes;
@@ -34,10 +36,19 @@ class PageChoice {
   /// What a step took of the processor.
   void paid(Step step, Seconds seconds);
 
+  /// Whether so many bytes are made of pages that are kept, by moving them; else of fresh
+  /// huge ones. A page that is moved may cost as much as a small fresh one.
+  [[nodiscard]] bool moves(Bytes bytes) const;
+  /// What it took to move and to clear so many bytes.
+  void paid_for_moves(Bytes bytes, Seconds seconds);
+
  private:
   static constexpr double kUnknown = -1;
 
+  [[nodiscard]] bool huge_is_cheaper() const;
+
   std::array<double, 2> price_{kUnknown, kUnknown};  // seconds a byte: small, huge
+  double moved_price_ = kUnknown;                    // the same, cleared
   Bytes until_trial_ = kBeforeTrials;
 };
 

@@ -161,7 +161,7 @@ void PagePool::take_at(std::byte* at, Bytes bytes) {
   {
     const std::scoped_lock lock(mutex_);
     used_ += bytes;
-    pieces = take_pieces(bytes, node);
+    if (choice_.moves(bytes)) pieces = take_pieces(bytes, node);
     coming = bytes;
     for (const Piece& piece : pieces) coming -= piece.bytes;
     coming_ += coming;
@@ -186,6 +186,7 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
                      std::int32_t node) {
   std::vector<std::span<std::byte>> placed;  // each one mapping
   std::byte* next = at;
+  const Seconds start = thread_seconds();
   for (const Piece& piece : pieces) {
     const auto size = static_cast<std::size_t>(piece.bytes);
     if (mremap(piece.data, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -198,8 +199,11 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
     placed.emplace_back(next, size);
     next += piece.bytes;
   }
-  populate(next, bytes - (next - at), placed);
+  const Seconds moved = thread_seconds() - start;
+  const Bytes fresh = bytes - (next - at);
+  populate(next, fresh, placed);
   const std::scoped_lock lock(mutex_);
+  choice_.paid_for_moves(bytes - fresh, moved);
   for (const std::span<std::byte> each : placed)
     taken_[each.data()] = {static_cast<Bytes>(each.size()), node, ++mappings_};
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "espalier/model/error.h"
+#include "espalier/sequential/tree/tree_orders.h"
 #include "solver/memory/page_buffer.h"
 #include "solver/symbolic/front_cost.h"
 #include "solver/tree/extend_add.h"
@@ -224,11 +225,17 @@ void choose_turn(const Symbolic& symbolic, const AssemblyTree& tree,
   }
 }
 
-void choose_by_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
-                      AssemblyTree& tree) {
+// Of the tiled fronts, the most that one needs.
+Bytes largest_need(const AssemblyTree& tree) {
   Bytes largest = 0;
   for (const AssemblyTree::Node& node : tree.nodes)
     if (node.tiled) largest = std::max(largest, whole_need(tree, node));
+  return largest;
+}
+
+void choose_by_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
+                      AssemblyTree& tree) {
+  const Bytes largest = largest_need(tree);
   for (AssemblyTree::Node& node : tree.nodes)
     node.by_blocks = node.tiled && static_cast<double>(whole_need(tree, node)) >=
                                        options.whole_part * static_cast<double>(largest);
@@ -376,6 +383,28 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
   return task;
 }
 
+// Fronts of those by blocks take their memory at once where the sequential order has room
+// for that under the peak that it has anyway.
+void take_whole_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& options,
+                              AssemblyTree& tree) {
+  const double most = options.fitting_part * static_cast<double>(largest_need(tree));
+  const Traversal order = sequential_order(tree.tasks, OrderKind::kLiu);
+  Bytes held = 0;  // after the task
+  for (const TaskId task : order.order) {
+    const Bytes children = tree.tasks.input_size(task);
+    held += tree.tasks.retained_size(task) + tree.tasks.output_size(task) - children;
+    AssemblyTree::Node& node = tree.nodes[index(task)];
+    if (!node.by_blocks || node.low_rank ||
+        static_cast<double>(whole_need(tree, node)) > most)
+      continue;
+    AssemblyTree::Profile whole = whole_profile(tree, node);
+    const Bytes beside = describe(symbolic, tree, node, whole).execution_size;
+    if (held + children + beside > order.peak) continue;
+    node.by_blocks = false;
+    tree.profile[index(task)] = std::move(whole);
+  }
+}
+
 }  // namespace
 
 std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyTree& tree,
@@ -448,6 +477,8 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   choose_by_blocks(symbolic, options, tree);
   for (const AssemblyTree::Node& node : tree.nodes)
     tree.profile.push_back(profile_of(symbolic, tree, node));
+  describe_tasks(symbolic, tree);
+  take_whole_where_it_fits(symbolic, options, tree);
   describe_tasks(symbolic, tree);
   return tree;
 }

@@ -35,6 +35,9 @@ struct AssemblyOptions {
   /// tiled fronts that need less than this part of what the largest needs, with their
   /// children, take their memory at once: by blocks it is many calls and gains nothing
   double whole_part = 1.0 / 16;
+  /// … and up to this part where that makes the least peak of all no higher. More of them
+  /// would wait for memory near the least bound, and clear it while many workers wait
+  double fitting_part = 1.0 / 4;
   /// columns of a block in fronts that one task runs, and the least in others
   std::int32_t block_width = 64;
   /// Panels of large fronts may be compressed: subtrees are smaller, tiles of such fronts

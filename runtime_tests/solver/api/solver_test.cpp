@@ -209,7 +209,7 @@ TEST_P(SolverKinds, SolvesOutOfCoreAtAllBoundsDownToTheLeast) {
   SolverOptions out_of_core = options();
   out_of_core.out_of_core = testing::TempDir();
   reset_peak_resident();  // an earlier test's peak would count as the analysis'
-  Solver solver(signed_grid("15x14x13", GetParam().kind), out_of_core);
+  Solver solver(signed_grid("22x21x20", GetParam().kind), out_of_core);
   solver.settle_order();
   const Bytes in_core = solver.memory().needed(),
               least = solver.memory().needed_out_of_core();

@@ -65,5 +65,21 @@ TEST(PageChoice, HasNoHugePagesInWhatCannotHoldOne) {
   }
 }
 
+TEST(PageChoice, MovesPagesWhereThatIsCheaperThanHugeOnes) {
+  PageChoice choice;
+  EXPECT_TRUE(choice.moves(kTrial));  // no price is known
+  choice.paid_for_moves(PageChoice::kLeastMoved, 2.0 * PageChoice::kLeastMoved);
+  EXPECT_TRUE(choice.moves(kTrial));
+  take(choice, PageChoice::kBeforeTrials + kTrial, 5, 3);
+  EXPECT_TRUE(choice.moves(kTrial));
+  choice.paid_for_moves(PageChoice::kLeastMoved, 4.0 * PageChoice::kLeastMoved);
+  EXPECT_FALSE(choice.moves(kTrial));
+  EXPECT_TRUE(choice.moves(kTrial - 1));                  // in small pages it would be
+  choice.paid_for_moves(PageChoice::kLeastMoved - 1, 0);  // the call weighs too much
+  EXPECT_FALSE(choice.moves(kTrial));
+  choice.paid_for_moves(PageChoice::kLeastMoved, 1.0 * PageChoice::kLeastMoved);
+  EXPECT_TRUE(choice.moves(kTrial));
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "espalier/sequential/tree/tree_orders.h"
+#include "solver/matrix/grid.h"
 #include "solver/memory/page_buffer.h"
 #include "solver/support/systems.h"
 #include "solver/symbolic/front_cost.h"
@@ -197,6 +199,34 @@ TEST(AssemblyTree, DoesNotDependOnTheNumberOfWorkers) {
                 many.tasks.execution_size(task_id(i)));
     }
   }
+}
+
+// What the planner finds for both trees, whatever the choice was made by.
+TEST(AssemblyTree, TakesFrontsWholeWhereTheLeastPeakIsNoHigher) {
+  std::mt19937 random(10);
+  int whole = 0, left = 0;
+  const auto compare = [&](const Symbolic& symbolic, AssemblyOptions options) {
+    options.fitting_part = 0;
+    const AssemblyTree by_blocks = build_assembly_tree(symbolic, options);
+    options.fitting_part = 2;
+    const AssemblyTree fitting = build_assembly_tree(symbolic, options);
+    EXPECT_LE(sequential_order(fitting.tasks, OrderKind::kLiu).peak,
+              sequential_order(by_blocks.tasks, OrderKind::kLiu).peak);
+    for (std::size_t i = 0; i < by_blocks.nodes.size(); ++i) {
+      EXPECT_LE(fitting.nodes[i].by_blocks, by_blocks.nodes[i].by_blocks);
+      whole += by_blocks.nodes[i].by_blocks && !fitting.nodes[i].by_blocks;
+      left += fitting.nodes[i].by_blocks;
+    }
+  };
+  for (int instance = 0; instance < 300; ++instance)
+    compare(
+        analyse_pattern(random_spd(random, draw(random, 1, 60)), random_analysis(random)),
+        random_assembly(random));
+  EXPECT_GT(whole, 100);
+  EXPECT_EQ(left, 0);  // of few blocks, whose ends of pages are what matters
+  for (const char* grid : {"20x20x20", "150x150", "60x12x12"})
+    compare(analyse_pattern(make_grid(parse_grid(grid)), {}), {.tiled_order = 64});
+  EXPECT_GT(left, 0);
 }
 
 // Chains end where a process has too much below them; how a front is cut stays the same.
