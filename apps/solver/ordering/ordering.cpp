@@ -110,7 +110,7 @@ ChosenOrder order_of_diagonal(std::int32_t size) {
           EliminationOrder{.permutation = natural_order(size),
                            .parent = std::vector<std::int32_t>(n, -1),
                            .counts = std::vector<std::int32_t>(n, 1),
-                           .rows = {size, std::vector<std::int64_t>(n + 1, 0), {}},
+                           .rows = {size, UnsetVector<std::int64_t>(n + 1, 0), {}},
                            .flops = static_cast<Flops>(size)}};
 }
 

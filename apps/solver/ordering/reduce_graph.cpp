@@ -60,7 +60,7 @@ std::vector<std::int32_t> keep_core(Graph& graph, const std::vector<bool>& out,
     number[v] = static_cast<std::int32_t>(core.size());
     if (!out[v]) core.push_back(v);
   }
-  std::vector<std::int64_t> start(1, 0);
+  UnsetVector<std::int64_t> start(1, 0);
   start.reserve(core.size() + 1);
   std::int64_t at = 0;  // never beyond what is being read
   for (std::size_t k = 0; k < core.size(); ++k) {

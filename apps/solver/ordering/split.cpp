@@ -35,7 +35,7 @@ Selection selected(const std::vector<std::int8_t>& bits, std::int8_t bit,
 // A graph of which a side has the vertices with a bit.
 struct Halved {
   const Graph& graph;
-  const std::vector<std::int32_t>& edges;  // of the level; empty: one each
+  const UnsetVector<std::int32_t>& edges;  // of the level; empty: one each
   const std::vector<std::int8_t>& bits;
   std::int8_t bit;
 
@@ -50,7 +50,7 @@ struct Halved {
 // A level of a side.
 struct InducedLevel {
   Graph graph;
-  std::vector<std::int32_t> edges;
+  UnsetVector<std::int32_t> edges;
 };
 
 // The edges between selected vertices, counted and then written to their places.
@@ -60,7 +60,7 @@ InducedLevel induced(const Halved& whole, const Selection& selection,
       VertexBlocks::fine(static_cast<std::int32_t>(selection.vertices.size()));
   InducedLevel result;
   result.graph.weight = std::move(weight);
-  std::vector<std::int64_t>& start = result.graph.start;
+  UnsetVector<std::int64_t>& start = result.graph.start;
   start.assign(selection.vertices.size() + 1, 0);
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)

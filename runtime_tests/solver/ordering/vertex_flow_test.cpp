@@ -17,7 +17,7 @@ FlowNetwork network_of(const Graph& graph, const std::vector<std::int32_t>& fed,
                        const std::vector<std::int32_t>& drained) {
   FlowNetwork network;
   network.start.assign(graph.start.begin(), graph.start.end());
-  network.neighbour = graph.neighbour;
+  network.neighbour.assign(graph.neighbour.begin(), graph.neighbour.end());
   network.capacity = graph.weight;
   network.fed.assign(graph.size(), false);
   network.drained.assign(graph.size(), false);
