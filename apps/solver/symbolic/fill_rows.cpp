@@ -13,6 +13,8 @@ namespace {
 // Rows of the top, in all of a subtree's fronts, that are worth no threads: more than
 // half of all. A chain is like that.
 constexpr std::int64_t kTooMuchAbove = 2;
+// A part of the rows that bundle_siblings() adds without moving all of them.
+constexpr std::int64_t kRoomForBundles = 64;
 
 class Filler {
  public:
@@ -171,7 +173,9 @@ class Filler {
 
 void fill_rows(const LowerRows& lower, std::span<const std::int32_t> column_order,
                TaskPool& pool, Symbolic& symbolic) {
-  symbolic.rows.resize(symbolic.row_start.back());
+  const std::int64_t rows = symbolic.row_start.back();
+  symbolic.rows.reserve(rows + rows / kRoomForBundles);
+  symbolic.rows.resize(rows);
   if (!symbolic.rows.empty()) Filler(lower, column_order, pool, symbolic).run();
 }
 
