@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "solver/ordering/edge_bisection.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr std::int32_t kDrawnDownTo = 100;  // vertices of the coarsest that is drawn
 constexpr double kFarCostlier = 1.05;
 
-Partition projected(const Partition& coarse, const std::vector<std::int32_t>& map,
+Partition projected(const Partition& coarse, std::span<const std::int32_t> map,
                     TaskPool& pool) {
   Partition fine{std::vector<std::int8_t>(map.size()), coarse.weight};
   const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(map.size()));

@@ -143,12 +143,12 @@ VertexMatching matched(const Level& level, const VertexBlocks& blocks, TaskPool&
 // Numbers pairs and those that are alone by their first vertex: maps, and the first
 // vertex of each.
 struct Numbering {
-  std::vector<std::int32_t> map, leader;
+  UnsetVector<std::int32_t> map, leader;
 };
 
 Numbering numbered(const VertexMatching& matching, TaskPool& pool) {
   const std::vector<std::int32_t>& mate = matching.mate;
-  Numbering result{std::vector<std::int32_t>(mate.size()), {}};
+  Numbering result{UnsetVector<std::int32_t>(mate.size()), {}};
   result.leader = vertices_where(
       static_cast<std::int32_t>(mate.size()), pool,
       [&](std::int32_t v) { return mate[v] == kAlone || mate[v] > v; },
@@ -161,7 +161,7 @@ Numbering numbered(const VertexMatching& matching, TaskPool& pool) {
 
 // The pairs of a numbering of which the map alone is there: its leaders are added.
 std::vector<std::int32_t> mates_by(Numbering& numbering) {
-  const std::vector<std::int32_t>& map = numbering.map;
+  const UnsetVector<std::int32_t>& map = numbering.map;
   std::vector<std::int32_t> mate(map.size(), kAlone);
   numbering.leader.assign(*std::ranges::max_element(map) + 1LL, kAlone);
   for (std::int32_t v = 0; v < std::ssize(map); ++v) {

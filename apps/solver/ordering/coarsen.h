@@ -15,7 +15,7 @@ struct Levels {
   std::vector<std::shared_ptr<const Graph>> graphs;  ///< all with weights
   std::vector<UnsetVector<std::int32_t>> edges;  ///< edges[k][i]: how many of graphs[0]
                                                  ///< neighbour[i] of k is for; 0: empty
-  std::vector<std::vector<std::int32_t>> maps;   ///< maps[k][v]: v's vertex in k + 1
+  std::vector<UnsetVector<std::int32_t>> maps;   ///< maps[k][v]: v's vertex in k + 1
 };
 
 /// Coarsens by heavy-edge matchings [KK98] until at most `most` vertices are left, or

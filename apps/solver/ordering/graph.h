@@ -15,7 +15,7 @@ namespace espalier::solver {
 struct Graph {
   UnsetVector<std::int64_t> start;  ///< size + 1 offsets
   UnsetVector<std::int32_t> neighbour;
-  std::vector<std::int32_t> weight;  ///< columns of each vertex; empty: one each
+  UnsetVector<std::int32_t> weight;  ///< columns of each vertex; empty: one each
 
   [[nodiscard]] std::int32_t size() const {
     return static_cast<std::int32_t>(start.size()) - 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "solver/ordering/bisect.h"
@@ -86,7 +87,7 @@ class Dissection {
       }
     }
   }
-  void order_leaf(const std::vector<std::int32_t>& vertices, std::int32_t first) {
+  void order_leaf(std::span<const std::int32_t> vertices, std::int32_t first) {
     for (const std::int32_t k : minimum_degree_order(*graph_, vertices))
       order_[first++] = vertices[k];
   }

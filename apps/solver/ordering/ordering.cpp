@@ -236,7 +236,7 @@ std::vector<std::int32_t> order_of_groups(const GroupedPattern& grouped,
   ReducedGraph reduced;
   on_pool(threads, pattern.size, [&](TaskPool& pool) {
     Graph graph = adjacency(pattern, pool, room);
-    graph.weight = grouped.weight();
+    graph.weight.assign(grouped.weight().begin(), grouped.weight().end());
     reduced = reduce_graph(std::move(graph), !by_degree);
   });
   return order_of_core(std::move(reduced), {kind, threads});

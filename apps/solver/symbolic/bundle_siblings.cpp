@@ -43,7 +43,7 @@ class Bundler {
   void apply() {
     if (heads_.empty()) return;
     std::ranges::sort(heads_, {}, &Head::front);
-    std::vector<std::int32_t>& rows = symbolic_.rows;
+    UnsetVector<std::int32_t>& rows = symbolic_.rows;
     std::vector<std::int64_t>& start = symbolic_.row_start;
     std::int64_t end_before = std::ssize(rows), end = end_before + added_rows();
     rows.reserve(end);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "solver/ordering/vertex_blocks.h"
 #include "solver/symbolic/independent_subtrees.h"
 
 namespace espalier::solver {
@@ -25,15 +26,15 @@ class Filler {
         pool_(pool),
         symbolic_(symbolic),
         front_of_(symbolic.size),
-        next_(symbolic.row_start.begin(), symbolic.row_start.end() - 1),
-        last_row_(symbolic.fronts(), -1) {
-    for (std::int32_t front = 0; front < symbolic.fronts(); ++front)
-      for (auto k = symbolic.first_column[front]; k < symbolic.first_column[front + 1];
-           ++k)
-        front_of_[column_order[k]] = front;
-  }
+        next_(symbolic.fronts()),
+        last_row_(symbolic.fronts()) {}
 
   void run() {
+    const auto blocks = VertexBlocks::fine(symbolic_.fronts());
+    pool_.for_each_block(blocks.count(), [&](std::int64_t k) {
+      for (auto front = blocks.first(k); front < blocks.first(k + 1); ++front)
+        begin(front);
+    });
     const IndependentSubtrees trees = subtrees();
     const Above above = rows_above(trees);
     pool_.for_each_block(std::ssize(trees.parts), [&](std::int64_t part) {
@@ -43,6 +44,14 @@ class Filler {
   }
 
  private:
+  void begin(std::int32_t front) {
+    next_[front] = symbolic_.row_start[front];
+    last_row_[front] = -1;
+    for (auto row = symbolic_.first_column[front];
+         row < symbolic_.first_column[front + 1]; ++row)
+      front_of_[column_order_[row]] = front;
+  }
+
   // A row and a front of one of its columns.
   struct Entry {
     std::int32_t row, front;
@@ -164,9 +173,9 @@ class Filler {
   std::span<const std::int32_t> column_order_;
   TaskPool& pool_;
   Symbolic& symbolic_;
-  std::vector<std::int32_t> front_of_;  // by column of `lower`
-  std::vector<std::int64_t> next_;      // place of each front's next row
-  std::vector<std::int32_t> last_row_;  // of each front
+  UnsetVector<std::int32_t> front_of_;  // by column of `lower`
+  UnsetVector<std::int64_t> next_;      // place of each front's next row
+  UnsetVector<std::int32_t> last_row_;  // of each front
 };
 
 }  // namespace
