@@ -217,7 +217,8 @@ class Contraction {
       : level_(level),
         mate_(mate),
         numbering_(numbering),
-        blocks_(VertexBlocks::fine(static_cast<std::int32_t>(numbering.leader.size()))),
+        blocks_(
+            VertexBlocks::for_edges(static_cast<std::int32_t>(numbering.leader.size()))),
         place_(blocks_.count() + 1, 0),
         start_(blocks_.count() + 1, 0),
         most_(blocks_.count(), 0) {
@@ -235,14 +236,15 @@ class Contraction {
     });
     std::partial_sum(start_.begin(), start_.end(), start_.begin());
     coarse_.start.front() = 0;
+    coarse_.neighbour.resize(start_.back());
     pool.for_each_block(blocks_.count(), [&](std::int64_t k) {
-      std::int64_t* const counts = coarse_.start.data() + 1;
-      counts[blocks_.first(k)] += start_[k];
-      std::partial_sum(counts + blocks_.first(k), counts + blocks_.first(k + 1),
-                       counts + blocks_.first(k));
+      add_up_counts(k);
+      move_block(k, neighbour, coarse_.neighbour);
     });
-    move_together(neighbour, coarse_.neighbour, pool);
-    move_together(weight, edge_weight, pool);
+    free_memory(neighbour);
+    edge_weight.resize(start_.back());
+    pool.for_each_block(blocks_.count(),
+                        [&](std::int64_t k) { move_block(k, weight, edge_weight); });
     return std::move(coarse_);
   }
 
@@ -284,14 +286,17 @@ class Contraction {
     }
     return sum.edges();
   }
-  void move_together(UnsetVector<std::int32_t>& from, UnsetVector<std::int32_t>& to,
-                     TaskPool& pool) const {
-    to.resize(start_.back());
-    pool.for_each_block(blocks_.count(), [&](std::int64_t k) {
-      std::copy_n(from.begin() + place_[k], start_[k + 1] - start_[k],
-                  to.begin() + start_[k]);
-    });
-    free_memory(from);
+  // The counts of its vertices become where the next vertex' edges start.
+  void add_up_counts(std::int64_t k) {
+    std::int64_t* const counts = coarse_.start.data() + 1;
+    counts[blocks_.first(k)] += start_[k];
+    std::partial_sum(counts + blocks_.first(k), counts + blocks_.first(k + 1),
+                     counts + blocks_.first(k));
+  }
+  void move_block(std::int64_t k, const UnsetVector<std::int32_t>& from,
+                  UnsetVector<std::int32_t>& to) const {
+    std::copy_n(from.begin() + place_[k], start_[k + 1] - start_[k],
+                to.begin() + start_[k]);
   }
 
   const Level& level_;

@@ -101,8 +101,7 @@ std::vector<std::vector<std::int8_t>> bits_of_levels(const Levels& levels,
 // map, from one level's selection to the next one's.
 UnsetVector<std::int32_t> map_between(std::span<const std::int32_t> fine,
                                       const Selection& coarse,
-                                      std::span<const std::int32_t> map,
-                                      TaskPool& pool) {
+                                      std::span<const std::int32_t> map, TaskPool& pool) {
   UnsetVector<std::int32_t> result(fine.size());
   const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(fine.size()));
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
@@ -146,8 +145,9 @@ class Side {
     own.graphs.emplace_back();
     own.edges.emplace_back();
     if (k > 1) {
-      auto [graph, edges] = induced({*levels.graphs[k], levels.edges[k], bits, bit_},
-                                    coarse, UnsetVector<std::int32_t>(fine_weight_), pool_);
+      auto [graph, edges] =
+          induced({*levels.graphs[k], levels.edges[k], bits, bit_}, coarse,
+                  UnsetVector<std::int32_t>(fine_weight_), pool_);
       own.graphs.back() = std::make_shared<const Graph>(std::move(graph));
       own.edges.back() = std::move(edges);
     }

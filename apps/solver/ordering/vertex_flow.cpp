@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int32_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kNoWay = kNoLimit;  // to the sink
+constexpr std::int64_t kScansOfArc = 2;    // of each, after which a pass costs less
 
 }  // namespace
 
@@ -159,7 +160,7 @@ bool VertexFlow::maximise() {
     if (distance == kNoWay) break;
     for (std::int32_t v = 0; v < network_.size(); ++v)
       if (network_.fed[v] && distance_[2 * v] == distance) send_from(v);
-    if (scans_ <= std::ssize(flow_)) continue;
+    if (scans_ <= kScansOfArc * std::ssize(flow_)) continue;
     if (passes++ == kMostPasses) return false;
     label();
   }
