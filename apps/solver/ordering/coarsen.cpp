@@ -29,7 +29,7 @@ struct Level {
 };
 
 struct VertexMatching {
-  std::vector<std::int32_t> mate;  // kAlone: none
+  UnsetVector<std::int32_t> mate;  // kAlone: none
   std::int64_t heaviest;           // that a pair may be
 };
 
@@ -79,10 +79,13 @@ std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last,
   return order;
 }
 
-// Those of block `k` with each other; the vertices that stay alone.
+// Those of block `k`, none of which has a mate yet, with each other; the vertices that
+// stay alone.
 std::vector<std::int32_t> match_block(const Level& level, const VertexBlocks& blocks,
                                       std::int64_t k, VertexMatching& matching,
                                       std::uint64_t seed) {
+  std::fill(matching.mate.begin() + blocks.first(k),
+            matching.mate.begin() + blocks.first(k + 1), kAlone);
   std::vector<std::int32_t> alone;
   for (const std::int32_t v : shuffled(blocks.first(k), blocks.first(k + 1), seed)) {
     if (matching.mate[v] != kAlone) continue;
@@ -119,7 +122,7 @@ VertexMatching matched(const Level& level, const VertexBlocks& blocks, TaskPool&
   const Graph& graph = level.graph;
   const auto total = static_cast<double>(total_weight(graph));
   VertexMatching matching{
-      std::vector<std::int32_t>(graph.size(), kAlone),
+      UnsetVector<std::int32_t>(graph.size()),
       static_cast<std::int64_t>(kHeaviestPair * total / graph.size())};
   std::vector<std::vector<std::int32_t>> alone(blocks.count());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
@@ -147,7 +150,7 @@ struct Numbering {
 };
 
 Numbering numbered(const VertexMatching& matching, TaskPool& pool) {
-  const std::vector<std::int32_t>& mate = matching.mate;
+  const UnsetVector<std::int32_t>& mate = matching.mate;
   Numbering result{UnsetVector<std::int32_t>(mate.size()), {}};
   result.leader = vertices_where(
       static_cast<std::int32_t>(mate.size()), pool,
@@ -160,9 +163,9 @@ Numbering numbered(const VertexMatching& matching, TaskPool& pool) {
 }
 
 // The pairs of a numbering of which the map alone is there: its leaders are added.
-std::vector<std::int32_t> mates_by(Numbering& numbering) {
+UnsetVector<std::int32_t> mates_by(Numbering& numbering) {
   const UnsetVector<std::int32_t>& map = numbering.map;
-  std::vector<std::int32_t> mate(map.size(), kAlone);
+  UnsetVector<std::int32_t> mate(map.size(), kAlone);
   numbering.leader.assign(*std::ranges::max_element(map) + 1LL, kAlone);
   for (std::int32_t v = 0; v < std::ssize(map); ++v) {
     std::int32_t& leader = numbering.leader[map[v]];
@@ -212,7 +215,7 @@ class EdgeSum {
 // fine ones, and moved together when it is known how many there are.
 class Contraction {
  public:
-  Contraction(const Level& level, const std::vector<std::int32_t>& mate,
+  Contraction(const Level& level, const UnsetVector<std::int32_t>& mate,
               const Numbering& numbering)
       : level_(level),
         mate_(mate),
@@ -300,7 +303,7 @@ class Contraction {
   }
 
   const Level& level_;
-  const std::vector<std::int32_t>& mate_;
+  const UnsetVector<std::int32_t>& mate_;
   const Numbering& numbering_;
   VertexBlocks blocks_;
   std::vector<std::int64_t> place_, start_;  // of each block's edges, at first and then
@@ -335,7 +338,7 @@ Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& 
 void restore_level_1(Levels& levels, TaskPool& pool) {
   if (levels.maps.empty() || levels.graphs[1] != nullptr) return;
   Numbering numbering{std::move(levels.maps[0]), {}};
-  const std::vector<std::int32_t> mate = mates_by(numbering);
+  const UnsetVector<std::int32_t> mate = mates_by(numbering);
   const Level level{*levels.graphs[0], levels.edges[0]};
   Graph coarse = Contraction(level, mate, numbering).run(levels.edges[1], pool);
   levels.graphs[1] = std::make_shared<const Graph>(std::move(coarse));

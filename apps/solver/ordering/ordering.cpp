@@ -92,7 +92,7 @@ Permutation order_of_core(ReducedGraph&& reduced, Means means) {
                ? approximate_minimum_degree(std::move(reduced.graph),
                                             means.threads.interrupt)
                : library_order(std::move(reduced.graph), means.kind);
-  return whole_order(reduced, core);
+  return whole_order(reduced, std::move(core));
 }
 
 bool is_diagonal(const SymmetricMatrix& matrix) {

@@ -97,7 +97,8 @@ ReducedGraph reduce_graph(Graph&& graph, bool hubs) {
 }
 
 std::vector<std::int32_t> whole_order(const ReducedGraph& reduced,
-                                      const std::vector<std::int32_t>& core_order) {
+                                      std::vector<std::int32_t> core_order) {
+  if (reduced.first.empty() && reduced.last.empty()) return core_order;
   std::vector<std::int32_t> order = reduced.first;
   order.reserve(order.size() + core_order.size() + reduced.last.size());
   for (const std::int32_t vertex : core_order) order.push_back(reduced.core[vertex]);

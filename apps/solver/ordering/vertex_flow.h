@@ -93,6 +93,7 @@ class VertexFlow {
   };
 
   FlowNetwork network_;
+  std::vector<std::int32_t> sources_;  // vertices that are fed
   std::vector<std::int32_t> reverse_;  // the place of each place's opposite arc
   std::vector<std::int32_t> flow_;     // of each place, from the vertex whose place it is
   std::vector<std::int32_t> through_;  // each vertex
