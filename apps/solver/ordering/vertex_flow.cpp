@@ -153,14 +153,14 @@ std::int32_t VertexFlow::source_distance() const {
   return nearest;
 }
 
-bool VertexFlow::maximise() {
+bool VertexFlow::maximise(std::int64_t most) {
   std::int32_t passes = 1;
   label();
-  for (;;) {
+  while (value_ < most) {
     const std::int32_t distance = source_distance();
     if (distance == kNoWay) break;
     for (const std::int32_t v : sources_)
-      if (distance_[2 * v] == distance) send_from(v);
+      if (value_ < most && distance_[2 * v] == distance) send_from(v);
     if (scans_ <= kScansOfArc * std::ssize(flow_)) continue;
     if (passes++ == kMostPasses) return false;
     label();
