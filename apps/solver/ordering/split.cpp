@@ -54,30 +54,33 @@ struct InducedLevel {
   UnsetVector<std::int32_t> edges;
 };
 
-// The edges between selected vertices, counted and then written to their places.
+// The edges between selected vertices, counted by blocks and then written to their
+// places.
 InducedLevel induced(const Halved& whole, const Selection& selection,
                      UnsetVector<std::int32_t>&& weight, TaskPool& pool) {
   const auto blocks =
       VertexBlocks::fine(static_cast<std::int32_t>(selection.vertices.size()));
-  InducedLevel result;
-  result.graph.weight = std::move(weight);
-  UnsetVector<std::int64_t>& start = result.graph.start;
-  start.assign(selection.vertices.size() + 1, 0);
+  std::vector<std::int64_t> first(blocks.count() + 1, 0);
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
-      whole.for_each_edge(selection.vertices[v], [&](std::int64_t) { ++start[v + 1]; });
+      whole.for_each_edge(selection.vertices[v], [&](std::int64_t) { ++first[k + 1]; });
   });
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  result.graph.neighbour.resize(start.back());
-  if (!whole.edges.empty()) result.edges.resize(start.back());
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  InducedLevel result;
+  result.graph.weight = std::move(weight);
+  result.graph.start.resize(selection.vertices.size() + 1);
+  result.graph.start.front() = 0;
+  result.graph.neighbour.resize(first.back());
+  if (!whole.edges.empty()) result.edges.resize(first.back());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    std::int64_t to = first[k];
     for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
-      std::int64_t to = start[v];
       whole.for_each_edge(selection.vertices[v], [&](std::int64_t at) {
         result.graph.neighbour[to] = selection.number[whole.graph.neighbour[at]];
         if (!whole.edges.empty()) result.edges[to] = whole.edges[at];
         ++to;
       });
+      result.graph.start[v + 1] = to;
     }
   });
   return result;
