@@ -16,6 +16,7 @@
 
 #include "espalier/model/processor_time.h"
 #include "solver/matrix/grid.h"
+#include "solver/memory/process_memory.h"
 #include "solver/ordering/replay_tasks.h"
 #include "solver/ordering/task_pool.h"
 #include "solver/symbolic/analyse.h"
@@ -47,6 +48,7 @@ const std::vector<RecordedTask>& dissection(const RecordedPhases& phases) {
 
 Json measure(const std::string& name, const std::vector<std::int32_t>& workers) {
   const SymmetricMatrix grid = make_grid(parse_grid(name));
+  trim_heap();  // of the grid before
   AnalyseOptions options;
   options.ordering = OrderingKind::kNested;
   RecordedPhases phases;
@@ -96,6 +98,7 @@ int main(int argc, char** argv) try {
   app.add_option("--workers", workers)->delimiter(',')->check(CLI::PositiveNumber);
   app.add_flag("--json", json);
   CLI11_PARSE(app, argc, argv);
+  keep_freed(Bytes{32} << 20);  // about what an analysis of the program's keeps
   Json all = Json::array();
   for (const std::string& name : grids) {
     all.push_back(measure(name, workers));

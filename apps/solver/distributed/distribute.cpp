@@ -13,8 +13,8 @@ namespace {
 // FNV-1a by entries in place of bytes.
 class Checksum {
  public:
-  template <class T>
-  void add(const std::vector<T>& values) {
+  template <class T, class Allocator>
+  void add(const std::vector<T, Allocator>& values) {
     add(static_cast<std::uint64_t>(values.size()));
     for (const T value : values) add(static_cast<std::uint64_t>(value));
   }

@@ -16,8 +16,8 @@
 namespace espalier::solver {
 
 /// Collective. Every process gets the root's vector.
-template <class T>
-void broadcast(Communicator& communicator, std::vector<T>& values,
+template <class T, class Allocator>
+void broadcast(Communicator& communicator, std::vector<T, Allocator>& values,
                std::int32_t root = 0) {
   static_assert(std::is_trivially_copyable_v<T>);
   std::int64_t size = std::ssize(values);

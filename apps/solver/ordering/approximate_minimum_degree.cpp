@@ -50,8 +50,8 @@ class DegreeElimination {
 
   const std::int32_t size_;
   const Interrupt* ask_;
-  std::vector<std::int64_t> start_;
-  std::vector<std::int32_t> list_, weight_;
+  UnsetVector<std::int64_t> start_;
+  UnsetVector<std::int32_t> list_, weight_;
   std::vector<std::int32_t> length_, elements_;  // of a list, and the elements in it
   // Without its own, of a vertex; of an element its vertices' weight or, where it is part
   // of another, which one that is.

@@ -1,7 +1,7 @@
 #include "solver/ordering/bisect.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <utility>
 
 #include "solver/ordering/edge_bisection.h"
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int32_t kDrawnDownTo = 100;  // vertices of the coarsest that is drawn
 constexpr double kFarCostlier = 1.05;
 
-Partition projected(const Partition& coarse, const std::vector<std::int32_t>& map,
+Partition projected(const Partition& coarse, std::span<const std::int32_t> map,
                     TaskPool& pool) {
   Partition fine{std::vector<std::int8_t>(map.size()), coarse.weight};
   const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(map.size()));
@@ -98,13 +98,14 @@ std::int32_t finest_of(const Levels& levels, std::size_t level, std::int32_t ver
   return vertex;
 }
 
-// Two vertices of level 0 that are nearly at opposite ends: found on level `level`.
-std::array<std::int32_t, 2> near_ends(const Levels& levels, std::size_t level,
-                                      std::uint64_t seed) {
+// The one or, for odd numbers, the other of two vertices of level 0 that are nearly at
+// opposite ends: found on level `level`.
+std::int32_t near_end(const Levels& levels, std::size_t level, std::uint64_t seed,
+                      std::int64_t number) {
   const Graph& coarse = *levels.graphs[level];
   const std::int32_t one =
       far_from(coarse, static_cast<std::int32_t>(mixed_bits(seed) % coarse.size()));
-  return {finest_of(levels, level, one), finest_of(levels, level, far_from(coarse, one))};
+  return finest_of(levels, level, number % 2 == 0 ? one : far_from(coarse, one));
 }
 
 Bisection better_of(Partition&& by_levels, Partition&& layered) {
@@ -131,12 +132,11 @@ Bisection beside_layers(const Levels& levels, std::size_t level, std::uint64_t s
                         const Effort& effort, std::vector<Partition>&& found,
                         TaskPool& pool) {
   const Graph& finest = *levels.graphs.front();
-  const auto ends = near_ends(levels, level, seed);
   std::vector<Partition> layered(2);
   const bool only = found.size() == 1;
   pool.for_each_block(2 + (only ? 1 : std::ssize(found) - 1), [&](std::int64_t k) {
     if (k < 2) {
-      layered[k] = layered_separator(finest, ends[k]);
+      layered[k] = layered_separator(finest, near_end(levels, level, seed, k));
       refine_separator(finest, layered[k], effort.passes);
     } else if (only) {
       TaskPool alone(1);

@@ -29,7 +29,7 @@ struct Level {
 };
 
 struct VertexMatching {
-  std::vector<std::int32_t> mate;  // kAlone: none
+  UnsetVector<std::int32_t> mate;  // kAlone: none
   std::int64_t heaviest;           // that a pair may be
 };
 
@@ -79,10 +79,13 @@ std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last,
   return order;
 }
 
-// Those of block `k` with each other; the vertices that stay alone.
+// Those of block `k`, none of which has a mate yet, with each other; the vertices that
+// stay alone.
 std::vector<std::int32_t> match_block(const Level& level, const VertexBlocks& blocks,
                                       std::int64_t k, VertexMatching& matching,
                                       std::uint64_t seed) {
+  std::fill(matching.mate.begin() + blocks.first(k),
+            matching.mate.begin() + blocks.first(k + 1), kAlone);
   std::vector<std::int32_t> alone;
   for (const std::int32_t v : shuffled(blocks.first(k), blocks.first(k + 1), seed)) {
     if (matching.mate[v] != kAlone) continue;
@@ -119,7 +122,7 @@ VertexMatching matched(const Level& level, const VertexBlocks& blocks, TaskPool&
   const Graph& graph = level.graph;
   const auto total = static_cast<double>(total_weight(graph));
   VertexMatching matching{
-      std::vector<std::int32_t>(graph.size(), kAlone),
+      UnsetVector<std::int32_t>(graph.size()),
       static_cast<std::int64_t>(kHeaviestPair * total / graph.size())};
   std::vector<std::vector<std::int32_t>> alone(blocks.count());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
@@ -143,12 +146,12 @@ VertexMatching matched(const Level& level, const VertexBlocks& blocks, TaskPool&
 // Numbers pairs and those that are alone by their first vertex: maps, and the first
 // vertex of each.
 struct Numbering {
-  std::vector<std::int32_t> map, leader;
+  UnsetVector<std::int32_t> map, leader;
 };
 
 Numbering numbered(const VertexMatching& matching, TaskPool& pool) {
-  const std::vector<std::int32_t>& mate = matching.mate;
-  Numbering result{std::vector<std::int32_t>(mate.size()), {}};
+  const UnsetVector<std::int32_t>& mate = matching.mate;
+  Numbering result{UnsetVector<std::int32_t>(mate.size()), {}};
   result.leader = vertices_where(
       static_cast<std::int32_t>(mate.size()), pool,
       [&](std::int32_t v) { return mate[v] == kAlone || mate[v] > v; },
@@ -160,9 +163,9 @@ Numbering numbered(const VertexMatching& matching, TaskPool& pool) {
 }
 
 // The pairs of a numbering of which the map alone is there: its leaders are added.
-std::vector<std::int32_t> mates_by(Numbering& numbering) {
-  const std::vector<std::int32_t>& map = numbering.map;
-  std::vector<std::int32_t> mate(map.size(), kAlone);
+UnsetVector<std::int32_t> mates_by(Numbering& numbering) {
+  const UnsetVector<std::int32_t>& map = numbering.map;
+  UnsetVector<std::int32_t> mate(map.size(), kAlone);
   numbering.leader.assign(*std::ranges::max_element(map) + 1LL, kAlone);
   for (std::int32_t v = 0; v < std::ssize(map); ++v) {
     std::int32_t& leader = numbering.leader[map[v]];
@@ -174,64 +177,77 @@ std::vector<std::int32_t> mates_by(Numbering& numbering) {
   return mate;
 }
 
-// The edges of one coarse vertex after the other, equal ones added up. A slot of the
-// table holds a place in `neighbour`; those before the vertex's own edges are empty.
+// The edges of one coarse vertex after the other, equal ones added up, in two lists that
+// have room for them. A slot of the table holds a place in these; places before the
+// vertex's own edges are empty slots.
 class EdgeSum {
  public:
-  std::vector<std::int32_t> neighbour, weight;
-
-  explicit EdgeSum(std::size_t most_edges_of_a_vertex)
-      : slot_(std::bit_ceil(2 * most_edges_of_a_vertex + 2), -1) {}
-  void begin_vertex() { begin_ = std::ssize(neighbour); }
+  EdgeSum(std::int64_t most_edges_of_a_vertex, std::int32_t* neighbour,
+          std::int32_t* weight)
+      : neighbour_(neighbour),
+        weight_(weight),
+        slot_(std::bit_ceil(2 * static_cast<std::size_t>(most_edges_of_a_vertex) + 2),
+              -1) {}
+  void begin_vertex() { begin_ = end_; }
   void add(std::int32_t to, std::int32_t edges) {
     std::size_t at = static_cast<std::uint32_t>(to) * 0x9e3779b1U & (slot_.size() - 1);
     for (; slot_[at] >= begin_; at = (at + 1) & (slot_.size() - 1)) {
-      if (neighbour[slot_[at]] != to) continue;
-      std::int32_t& sum = weight[slot_[at]];
+      if (neighbour_[slot_[at]] != to) continue;
+      std::int32_t& sum = weight_[slot_[at]];
       sum = static_cast<std::int32_t>(
           std::min<std::int64_t>(kMostEdges, std::int64_t{sum} + edges));
       return;
     }
-    slot_[at] = std::ssize(neighbour);
-    neighbour.push_back(to);
-    weight.push_back(edges);
+    slot_[at] = end_;
+    neighbour_[end_] = to;
+    weight_[end_++] = edges;
   }
+  [[nodiscard]] std::int64_t edges_of_vertex() const { return end_ - begin_; }
+  [[nodiscard]] std::int64_t edges() const { return end_; }
 
  private:
+  std::int32_t *neighbour_, *weight_;
   std::vector<std::int64_t> slot_;
-  std::int64_t begin_ = 0;
+  std::int64_t begin_ = 0, end_ = 0;
 };
 
-// In blocks that are not fine ones: lists of less than some hundred kilobytes come from a
-// thread's heap, which keeps them.
+// The edges of each block of coarse vertices are summed in a place that would do for the
+// fine ones, and moved together when it is known how many there are.
 class Contraction {
  public:
-  Contraction(const Level& level, const std::vector<std::int32_t>& mate,
+  Contraction(const Level& level, const UnsetVector<std::int32_t>& mate,
               const Numbering& numbering)
       : level_(level),
         mate_(mate),
         numbering_(numbering),
-        blocks_(static_cast<std::int32_t>(numbering.leader.size())) {
-    coarse_.start.assign(numbering.leader.size() + 1, 0);
+        blocks_(
+            VertexBlocks::for_edges(static_cast<std::int32_t>(numbering.leader.size()))),
+        place_(blocks_.count() + 1, 0),
+        start_(blocks_.count() + 1, 0),
+        most_(blocks_.count(), 0) {
+    coarse_.start.resize(numbering.leader.size() + 1);
     coarse_.weight.resize(numbering.leader.size());
   }
   // The coarse graph; its edges' weights take the place of `edge_weight`.
-  Graph run(std::vector<std::int32_t>& edge_weight, TaskPool& pool) {
-    std::vector<EdgeSum> sums(blocks_.count(), EdgeSum(0));
-    pool.for_each_block(blocks_.count(), [&](std::int64_t k) { sums[k] = sum_block(k); });
-    std::vector<std::int64_t>& start = coarse_.start;
-    std::partial_sum(start.begin(), start.end(), start.begin());
-    edge_weight.clear();
-    edge_weight.reserve(start.back());
-    coarse_.neighbour.reserve(start.back());
-    pool.for_each_block(2, [&](std::int64_t list) {
-      for (EdgeSum& sum : sums) {  // one behind the other: never all of them twice
-        std::vector<std::int32_t>& from = list == 0 ? sum.neighbour : sum.weight;
-        std::vector<std::int32_t>& to = list == 0 ? coarse_.neighbour : edge_weight;
-        to.insert(to.end(), from.begin(), from.end());
-        free_memory(from);
-      }
+  Graph run(UnsetVector<std::int32_t>& edge_weight, TaskPool& pool) {
+    pool.for_each_block(blocks_.count(), [&](std::int64_t k) { count_edge_ends(k); });
+    std::partial_sum(place_.begin(), place_.end(), place_.begin());
+    UnsetVector<std::int32_t> neighbour(place_.back()), weight(place_.back());
+    pool.for_each_block(blocks_.count(), [&](std::int64_t k) {
+      start_[k + 1] =
+          sum_block(k, neighbour.data() + place_[k], weight.data() + place_[k]);
     });
+    std::partial_sum(start_.begin(), start_.end(), start_.begin());
+    coarse_.start.front() = 0;
+    coarse_.neighbour.resize(start_.back());
+    pool.for_each_block(blocks_.count(), [&](std::int64_t k) {
+      add_up_counts(k);
+      move_block(k, neighbour, coarse_.neighbour);
+    });
+    free_memory(neighbour);
+    edge_weight.resize(start_.back());
+    pool.for_each_block(blocks_.count(),
+                        [&](std::int64_t k) { move_block(k, weight, edge_weight); });
     return std::move(coarse_);
   }
 
@@ -242,6 +258,13 @@ class Contraction {
     return graph.start[one + 1] - graph.start[one] +
            (other == kAlone ? 0 : graph.start[other + 1] - graph.start[other]);
   }
+  void count_edge_ends(std::int64_t k) {
+    for (std::int32_t c = blocks_.first(k); c < blocks_.first(k + 1); ++c) {
+      const std::int64_t ends = edge_ends(c);
+      most_[k] = std::max(most_[k], ends);
+      place_[k + 1] += ends;
+    }
+  }
   void add_edges(std::int32_t vertex, std::int32_t coarse, EdgeSum& sum) const {
     const Graph& graph = level_.graph;
     for (auto k = graph.start[vertex]; k < graph.start[vertex + 1]; ++k) {
@@ -250,41 +273,48 @@ class Contraction {
         sum.add(to, level_.edge_weight.empty() ? 1 : level_.edge_weight[k]);
     }
   }
-  EdgeSum sum_block(std::int64_t k) {
-    std::int64_t most = 0, all = 0;
-    for (std::int32_t c = blocks_.first(k); c < blocks_.first(k + 1); ++c) {
-      most = std::max(most, edge_ends(c));
-      all += edge_ends(c);
-    }
-    EdgeSum sum(most);
-    sum.neighbour.reserve(all);
-    sum.weight.reserve(all);
+  // How many edges there are; of each vertex, in the place of where the next one's start.
+  std::int64_t sum_block(std::int64_t k, std::int32_t* neighbour, std::int32_t* weight) {
+    EdgeSum sum(most_[k], neighbour, weight);
     for (std::int32_t c = blocks_.first(k); c < blocks_.first(k + 1); ++c) {
       const std::int32_t one = numbering_.leader[c], other = mate_[one];
       coarse_.weight[c] = level_.graph.weight[one];
       sum.begin_vertex();
-      const std::int64_t before = std::ssize(sum.neighbour);
       add_edges(one, c, sum);
       if (other != kAlone) {
         coarse_.weight[c] += level_.graph.weight[other];
         add_edges(other, c, sum);
       }
-      coarse_.start[c + 1] = std::ssize(sum.neighbour) - before;
+      coarse_.start[c + 1] = sum.edges_of_vertex();
     }
-    return sum;
+    return sum.edges();
+  }
+  // The counts of its vertices become where the next vertex' edges start.
+  void add_up_counts(std::int64_t k) {
+    std::int64_t* const counts = coarse_.start.data() + 1;
+    counts[blocks_.first(k)] += start_[k];
+    std::partial_sum(counts + blocks_.first(k), counts + blocks_.first(k + 1),
+                     counts + blocks_.first(k));
+  }
+  void move_block(std::int64_t k, const UnsetVector<std::int32_t>& from,
+                  UnsetVector<std::int32_t>& to) const {
+    std::copy_n(from.begin() + place_[k], start_[k + 1] - start_[k],
+                to.begin() + start_[k]);
   }
 
   const Level& level_;
-  const std::vector<std::int32_t>& mate_;
+  const UnsetVector<std::int32_t>& mate_;
   const Numbering& numbering_;
   VertexBlocks blocks_;
+  std::vector<std::int64_t> place_, start_;  // of each block's edges, at first and then
+  std::vector<std::int64_t> most_;           // edge ends of a vertex, of each block
   Graph coarse_;
 };
 
 }  // namespace
 
 Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& pool,
-               std::uint64_t seed, std::vector<std::int32_t> edges) {
+               std::uint64_t seed, UnsetVector<std::int32_t> edges) {
   Levels levels;
   levels.graphs.push_back(std::move(graph));
   levels.edges.push_back(std::move(edges));
@@ -296,7 +326,7 @@ Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& 
     Numbering numbering = numbered(matching, pool);
     const auto coarse = static_cast<double>(numbering.leader.size());
     if (coarse > kTooFewPairs * level.graph.size()) break;
-    std::vector<std::int32_t> edge_weight;
+    UnsetVector<std::int32_t> edge_weight;
     Graph next = Contraction(level, matching.mate, numbering).run(edge_weight, pool);
     levels.graphs.push_back(std::make_shared<const Graph>(std::move(next)));
     levels.edges.push_back(std::move(edge_weight));
@@ -308,7 +338,7 @@ Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& 
 void restore_level_1(Levels& levels, TaskPool& pool) {
   if (levels.maps.empty() || levels.graphs[1] != nullptr) return;
   Numbering numbering{std::move(levels.maps[0]), {}};
-  const std::vector<std::int32_t> mate = mates_by(numbering);
+  const UnsetVector<std::int32_t> mate = mates_by(numbering);
   const Level level{*levels.graphs[0], levels.edges[0]};
   Graph coarse = Contraction(level, mate, numbering).run(levels.edges[1], pool);
   levels.graphs[1] = std::make_shared<const Graph>(std::move(coarse));

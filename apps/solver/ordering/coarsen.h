@@ -13,9 +13,9 @@ namespace espalier::solver {
 /// of vertices of graphs[k], which weighs what they weigh.
 struct Levels {
   std::vector<std::shared_ptr<const Graph>> graphs;  ///< all with weights
-  std::vector<std::vector<std::int32_t>> edges;  ///< edges[k][i]: how many of graphs[0]
+  std::vector<UnsetVector<std::int32_t>> edges;  ///< edges[k][i]: how many of graphs[0]
                                                  ///< neighbour[i] of k is for; 0: empty
-  std::vector<std::vector<std::int32_t>> maps;   ///< maps[k][v]: v's vertex in k + 1
+  std::vector<UnsetVector<std::int32_t>> maps;   ///< maps[k][v]: v's vertex in k + 1
 };
 
 /// Coarsens by heavy-edge matchings [KK98] until at most `most` vertices are left, or
@@ -34,7 +34,7 @@ struct Levels {
 /// @par Cost  O(vertices + edges) of all levels
 [[nodiscard]] Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most,
                              TaskPool& pool, std::uint64_t seed = 0,
-                             std::vector<std::int32_t> edges = {});
+                             UnsetVector<std::int32_t> edges = {});
 
 /// Makes graphs[1] and edges[1] anew from graphs[0] and maps[0], where there is a level 1
 /// that was let go (null).

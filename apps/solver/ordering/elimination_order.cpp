@@ -119,7 +119,7 @@ std::optional<EliminationOrder> elimination_of_forest(const SymmetricMatrix& mat
   result.permutation = std::move(forest.order);
   result.parent = std::move(forest.parent);
   result.counts.assign(result.parent.size(), 1);
-  result.rows = {size, std::vector<std::int64_t>(result.parent.size() + 1, 0), {}};
+  result.rows = {size, UnsetVector<std::int64_t>(result.parent.size() + 1, 0), {}};
   for (std::int32_t k = 0; k < size; ++k) {
     const std::int32_t above = result.parent[k];
     if (above < 0) continue;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "solver/matrix/sparse_matrix.h"
+#include "solver/matrix/unset_vector.h"
 #include "solver/ordering/task_pool.h"
 
 namespace espalier::solver {
@@ -12,9 +13,9 @@ namespace espalier::solver {
 /// An undirected graph in the form that METIS and SCOTCH take: each edge at both ends, no
 /// loops. A vertex stands for one or more columns of a matrix.
 struct Graph {
-  std::vector<std::int64_t> start;  ///< size + 1 offsets
-  std::vector<std::int32_t> neighbour;
-  std::vector<std::int32_t> weight;  ///< columns of each vertex; empty: one each
+  UnsetVector<std::int64_t> start;  ///< size + 1 offsets
+  UnsetVector<std::int32_t> neighbour;
+  UnsetVector<std::int32_t> weight;  ///< columns of each vertex; empty: one each
 
   [[nodiscard]] std::int32_t size() const {
     return static_cast<std::int32_t>(start.size()) - 1;

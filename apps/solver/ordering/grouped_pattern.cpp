@@ -218,7 +218,9 @@ SymmetricMatrix joined_pattern(const SymmetricMatrix& pattern, const Groups& gro
             for (const std::int32_t column : own)
               emit(std::min(column, other), std::max(column, other));
       });
-  return {pattern.size, std::move(rows.start), std::move(rows.item), {}};
+  SymmetricMatrix joined{pattern.size, {rows.start.begin(), rows.start.end()}, {}, {}};
+  joined.row.assign(rows.item.begin(), rows.item.end());
+  return joined;
 }
 
 GroupedPattern::GroupedPattern(const SymmetricMatrix& matrix,

@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "solver/matrix/offsets.h"
+#include "solver/matrix/unset_vector.h"
 #include "solver/ordering/task_pool.h"
 
 namespace espalier::solver {
 
 /// Lists of numbers: that of k is item[start[k]] … item[start[k + 1] - 1].
 struct Lists {
-  std::vector<std::int64_t> start;
-  std::vector<std::int32_t> item;
+  UnsetVector<std::int64_t> start;
+  UnsetVector<std::int32_t> item;
 };
 
 /// Items that sources send to targets, by targets: of each those of source 0 first, in
@@ -65,7 +66,7 @@ struct Sent {
 template <class Send>
 Lists direct(std::int32_t sources, std::int32_t targets, const Send& send,
              std::int64_t room) {
-  Lists lists{std::vector<std::int64_t>(targets + 1LL, 0), {}};
+  Lists lists{UnsetVector<std::int64_t>(targets + 1LL, 0), {}};
   for (std::int32_t source = 0; source < sources; ++source)
     send(source, [&](std::int32_t target, std::int32_t) { ++lists.start[target + 1]; });
   counts_to_starts(lists.start);
@@ -82,6 +83,7 @@ Lists direct(std::int32_t sources, std::int32_t targets, const Send& send,
 // Deals out what came for a range of targets: their lists stand from `begin` on.
 inline void deal_out(const Sent* from, const Sent* to, std::int64_t begin,
                      std::int32_t first, std::int32_t last, Lists& lists) {
+  std::fill(lists.start.begin() + first + 1, lists.start.begin() + last + 1, 0);
   for (const Sent* each = from; each != to; ++each) ++lists.start[each->target + 1];
   std::int64_t at = begin;  // start[target + 1]: a cursor, which ends where it should
   for (std::int32_t target = first; target < last; ++target)
@@ -117,7 +119,8 @@ Lists lists_by_target(std::int32_t sources, std::int32_t targets, TaskPool& pool
         sent[place[k][to.of(target)]++] = {target, item};
       });
   });
-  Lists lists{std::vector<std::int64_t>(targets + 1LL, 0), {}};
+  Lists lists{UnsetVector<std::int64_t>(targets + 1LL), UnsetVector<std::int32_t>()};
+  lists.start.front() = 0;
   lists.item.reserve(std::max(room, items));
   lists.item.resize(items);
   pool.for_each_block(to.count(), [&](std::int64_t t) {

@@ -33,8 +33,9 @@ LowerRows permuted_rows(const SymmetricMatrix& matrix,
 
 LowerRows renumbered(const LowerRows& rows, std::span<const std::int32_t> order,
                      std::span<const std::int32_t> number, TaskPool& pool) {
-  LowerRows result{rows.size, std::vector<std::int64_t>(rows.row_start.size()),
-                   std::vector<std::int32_t>(rows.column.size())};
+  LowerRows result{rows.size, UnsetVector<std::int64_t>(rows.row_start.size()),
+                   UnsetVector<std::int32_t>(rows.column.size())};
+  result.row_start.front() = 0;
   const VertexBlocks blocks(rows.size);
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     for (std::int32_t row = blocks.first(k); row < blocks.first(k + 1); ++row)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "solver/matrix/sparse_matrix.h"
+#include "solver/matrix/unset_vector.h"
 #include "solver/ordering/task_pool.h"
 
 namespace espalier::solver {
@@ -13,8 +14,8 @@ namespace espalier::solver {
 /// possible nonzero, in no order.
 struct LowerRows {
   std::int32_t size = 0;
-  std::vector<std::int64_t> row_start;  ///< size + 1 offsets
-  std::vector<std::int32_t> column;
+  UnsetVector<std::int64_t> row_start;  ///< size + 1 offsets
+  UnsetVector<std::int32_t> column;
 
   [[nodiscard]] std::span<const std::int32_t> columns_of(std::int32_t row) const {
     return std::span(column).subspan(row_start[row], row_start[row + 1] - row_start[row]);

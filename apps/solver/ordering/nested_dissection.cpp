@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
+#include <span>
 #include <utility>
 
 #include "solver/ordering/bisect.h"
 #include "solver/ordering/minimum_degree.h"
 #include "solver/ordering/mixed_bits.h"
 #include "solver/ordering/split.h"
+#include "solver/ordering/vertex_blocks.h"
 
 namespace espalier::solver {
 namespace {
@@ -37,16 +38,12 @@ class Dissection {
  public:
   Dissection(Graph&& graph, std::int32_t workers, std::vector<RecordedTask>* record,
              const Interrupt* interrupt)
-      : graph_(std::make_shared<const Graph>(std::move(graph))),
+      : graph_(std::make_shared<Graph>(std::move(graph))),
         order_(graph_->size()),
         pool_(useful(workers, graph_->size()), record, interrupt) {}
 
   std::vector<std::int32_t> run() {
-    Part whole;
-    whole.piece.vertices.resize(graph_->size());
-    std::iota(whole.piece.vertices.begin(), whole.piece.vertices.end(), 0);
-    whole.piece.levels.graphs.push_back(graph_);
-    add(std::move(whole));
+    pool_.add(graph_->size(), [this] { order(whole()); });
     pool_.run();
     return std::move(order_);
   }
@@ -62,6 +59,23 @@ class Dissection {
     bool spatial = true;
   };
 
+  // All vertices, each of which weighs 1 where nothing else was said.
+  Part whole() {
+    Part part;
+    UnsetVector<std::int32_t>& vertices = part.piece.vertices;
+    vertices.resize(graph_->size());
+    const bool weighs = !graph_->weight.empty();
+    if (!weighs) graph_->weight.resize(vertices.size());
+    const auto blocks = VertexBlocks::fine(graph_->size());
+    pool_.for_each_block(blocks.count(), [&](std::int64_t k) {
+      for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
+        vertices[v] = v;
+        if (!weighs) graph_->weight[v] = 1;
+      }
+    });
+    part.piece.levels.graphs.push_back(graph_);
+    return part;
+  }
   void add(Part&& part) {
     const auto shared = std::make_shared<Part>(std::move(part));
     pool_.add(shared->piece.size(), [this, shared] { order(std::move(*shared)); });
@@ -86,7 +100,7 @@ class Dissection {
       }
     }
   }
-  void order_leaf(const std::vector<std::int32_t>& vertices, std::int32_t first) {
+  void order_leaf(std::span<const std::int32_t> vertices, std::int32_t first) {
     for (const std::int32_t k : minimum_degree_order(*graph_, vertices))
       order_[first++] = vertices[k];
   }
@@ -145,7 +159,7 @@ class Dissection {
         order_[--next] = part.piece.vertices[v];
   }
 
-  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<Graph> graph_;
   std::vector<std::int32_t> order_;
   TaskPool pool_;
 };
@@ -155,7 +169,6 @@ class Dissection {
 std::vector<std::int32_t> nested_dissection(Graph&& graph, std::int32_t workers,
                                             std::vector<RecordedTask>* record,
                                             const Interrupt* interrupt) {
-  if (graph.weight.empty()) graph.weight.assign(graph.size(), 1);
   return Dissection(std::move(graph), workers, record, interrupt).run();
 }
 

@@ -92,7 +92,7 @@ Permutation order_of_core(ReducedGraph&& reduced, Means means) {
                ? approximate_minimum_degree(std::move(reduced.graph),
                                             means.threads.interrupt)
                : library_order(std::move(reduced.graph), means.kind);
-  return whole_order(reduced, core);
+  return whole_order(reduced, std::move(core));
 }
 
 bool is_diagonal(const SymmetricMatrix& matrix) {
@@ -110,7 +110,7 @@ ChosenOrder order_of_diagonal(std::int32_t size) {
           EliminationOrder{.permutation = natural_order(size),
                            .parent = std::vector<std::int32_t>(n, -1),
                            .counts = std::vector<std::int32_t>(n, 1),
-                           .rows = {size, std::vector<std::int64_t>(n + 1, 0), {}},
+                           .rows = {size, UnsetVector<std::int64_t>(n + 1, 0), {}},
                            .flops = static_cast<Flops>(size)}};
 }
 
@@ -236,7 +236,7 @@ std::vector<std::int32_t> order_of_groups(const GroupedPattern& grouped,
   ReducedGraph reduced;
   on_pool(threads, pattern.size, [&](TaskPool& pool) {
     Graph graph = adjacency(pattern, pool, room);
-    graph.weight = grouped.weight();
+    graph.weight.assign(grouped.weight().begin(), grouped.weight().end());
     reduced = reduce_graph(std::move(graph), !by_degree);
   });
   return order_of_core(std::move(reduced), {kind, threads});

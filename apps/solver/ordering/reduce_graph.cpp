@@ -60,7 +60,7 @@ std::vector<std::int32_t> keep_core(Graph& graph, const std::vector<bool>& out,
     number[v] = static_cast<std::int32_t>(core.size());
     if (!out[v]) core.push_back(v);
   }
-  std::vector<std::int64_t> start(1, 0);
+  UnsetVector<std::int64_t> start(1, 0);
   start.reserve(core.size() + 1);
   std::int64_t at = 0;  // never beyond what is being read
   for (std::size_t k = 0; k < core.size(); ++k) {
@@ -97,7 +97,8 @@ ReducedGraph reduce_graph(Graph&& graph, bool hubs) {
 }
 
 std::vector<std::int32_t> whole_order(const ReducedGraph& reduced,
-                                      const std::vector<std::int32_t>& core_order) {
+                                      std::vector<std::int32_t> core_order) {
+  if (reduced.first.empty() && reduced.last.empty()) return core_order;
   std::vector<std::int32_t> order = reduced.first;
   order.reserve(order.size() + core_order.size() + reduced.last.size());
   for (const std::int32_t vertex : core_order) order.push_back(reduced.core[vertex]);

@@ -31,7 +31,7 @@ struct ReducedGraph {
 
 /// The order of the whole graph from one of its core, which holds vertices of
 /// reduced.graph.
-[[nodiscard]] std::vector<std::int32_t> whole_order(
-    const ReducedGraph& reduced, const std::vector<std::int32_t>& core_order);
+[[nodiscard]] std::vector<std::int32_t> whole_order(const ReducedGraph& reduced,
+                                                    std::vector<std::int32_t> core_order);
 
 }  // namespace espalier::solver

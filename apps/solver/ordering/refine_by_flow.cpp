@@ -134,7 +134,7 @@ bool refine_by_flow(const Graph& graph, Partition& partition) {
   for (const std::int32_t v : band.vertices)
     if (partition.side[v] == 0) outside -= graph.weight[v];
   VertexFlow flow(network_in(band, graph, partition));
-  if (!flow.maximise()) return false;
+  if (!flow.maximise(weight[2])) return false;
   const GrownCut best = best_cut(flow, outside, weight[0] + weight[1] + weight[2],
                                  static_cast<std::int32_t>(band.vertices.size()));
   if (!is_better(best.weights, partition)) return false;

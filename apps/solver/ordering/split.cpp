@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "espalier/model/free_memory.h"
@@ -19,12 +20,12 @@ constexpr std::int8_t kBitOfSide[] = {1, 2, 0};
 
 // The vertices of a graph with a bit.
 struct Selection {
-  std::vector<std::int32_t> vertices, number;  // number: of those only
+  UnsetVector<std::int32_t> vertices, number;  // number: of those only
 };
 
 Selection selected(const std::vector<std::int8_t>& bits, std::int8_t bit,
                    TaskPool& pool) {
-  Selection result{{}, std::vector<std::int32_t>(bits.size())};
+  Selection result{{}, UnsetVector<std::int32_t>(bits.size())};
   result.vertices = vertices_where(
       static_cast<std::int32_t>(bits.size()), pool,
       [&](std::int32_t v) { return (bits[v] & bit) != 0; },
@@ -35,7 +36,7 @@ Selection selected(const std::vector<std::int8_t>& bits, std::int8_t bit,
 // A graph of which a side has the vertices with a bit.
 struct Halved {
   const Graph& graph;
-  const std::vector<std::int32_t>& edges;  // of the level; empty: one each
+  const UnsetVector<std::int32_t>& edges;  // of the level; empty: one each
   const std::vector<std::int8_t>& bits;
   std::int8_t bit;
 
@@ -50,33 +51,36 @@ struct Halved {
 // A level of a side.
 struct InducedLevel {
   Graph graph;
-  std::vector<std::int32_t> edges;
+  UnsetVector<std::int32_t> edges;
 };
 
-// The edges between selected vertices, counted and then written to their places.
+// The edges between selected vertices, counted by blocks and then written to their
+// places.
 InducedLevel induced(const Halved& whole, const Selection& selection,
-                     std::vector<std::int32_t>&& weight, TaskPool& pool) {
+                     UnsetVector<std::int32_t>&& weight, TaskPool& pool) {
   const auto blocks =
       VertexBlocks::fine(static_cast<std::int32_t>(selection.vertices.size()));
-  InducedLevel result;
-  result.graph.weight = std::move(weight);
-  std::vector<std::int64_t>& start = result.graph.start;
-  start.assign(selection.vertices.size() + 1, 0);
+  std::vector<std::int64_t> first(blocks.count() + 1, 0);
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
-      whole.for_each_edge(selection.vertices[v], [&](std::int64_t) { ++start[v + 1]; });
+      whole.for_each_edge(selection.vertices[v], [&](std::int64_t) { ++first[k + 1]; });
   });
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  result.graph.neighbour.resize(start.back());
-  if (!whole.edges.empty()) result.edges.resize(start.back());
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  InducedLevel result;
+  result.graph.weight = std::move(weight);
+  result.graph.start.resize(selection.vertices.size() + 1);
+  result.graph.start.front() = 0;
+  result.graph.neighbour.resize(first.back());
+  if (!whole.edges.empty()) result.edges.resize(first.back());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
+    std::int64_t to = first[k];
     for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {
-      std::int64_t to = start[v];
       whole.for_each_edge(selection.vertices[v], [&](std::int64_t at) {
         result.graph.neighbour[to] = selection.number[whole.graph.neighbour[at]];
         if (!whole.edges.empty()) result.edges[to] = whole.edges[at];
         ++to;
       });
+      result.graph.start[v + 1] = to;
     }
   });
   return result;
@@ -98,11 +102,10 @@ std::vector<std::vector<std::int8_t>> bits_of_levels(const Levels& levels,
 }
 
 // map, from one level's selection to the next one's.
-std::vector<std::int32_t> map_between(const std::vector<std::int32_t>& fine,
+UnsetVector<std::int32_t> map_between(std::span<const std::int32_t> fine,
                                       const Selection& coarse,
-                                      const std::vector<std::int32_t>& map,
-                                      TaskPool& pool) {
-  std::vector<std::int32_t> result(fine.size());
+                                      std::span<const std::int32_t> map, TaskPool& pool) {
+  UnsetVector<std::int32_t> result(fine.size());
   const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(fine.size()));
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
@@ -112,10 +115,10 @@ std::vector<std::int32_t> map_between(const std::vector<std::int32_t>& fine,
 }
 
 // What coarse vertices weigh, of `count`.
-std::vector<std::int32_t> added_weights(const std::vector<std::int32_t>& fine,
-                                        const std::vector<std::int32_t>& map,
+UnsetVector<std::int32_t> added_weights(std::span<const std::int32_t> fine,
+                                        std::span<const std::int32_t> map,
                                         std::size_t count) {
-  std::vector<std::int32_t> result(count, 0);
+  UnsetVector<std::int32_t> result(count, 0);
   for (std::size_t v = 0; v < map.size(); ++v) result[map[v]] += fine[v];
   return result;
 }
@@ -126,13 +129,8 @@ class Side {
   Side(const Piece& piece, const std::vector<std::int8_t>& bits, std::int8_t bit,
        TaskPool& pool)
       : bit_(bit), pool_(pool), fine_(selected(bits, bit, pool).vertices) {
-    const std::vector<std::int32_t>& weight = piece.levels.graphs.front()->weight;
-    result_.vertices.reserve(fine_.size());
-    weight_.reserve(fine_.size());
-    for (const std::int32_t v : fine_) {
-      result_.vertices.push_back(piece.vertices[v]);
-      weight_.push_back(weight[v]);
-    }
+    result_.vertices = gathered(piece.vertices);
+    weight_ = gathered(piece.levels.graphs.front()->weight);
     fine_weight_ = weight_;
     result_.levels.graphs.resize(1);
     result_.levels.edges.resize(1);
@@ -150,8 +148,9 @@ class Side {
     own.graphs.emplace_back();
     own.edges.emplace_back();
     if (k > 1) {
-      auto [graph, edges] = induced({*levels.graphs[k], levels.edges[k], bits, bit_},
-                                    coarse, std::vector(fine_weight_), pool_);
+      auto [graph, edges] =
+          induced({*levels.graphs[k], levels.edges[k], bits, bit_}, coarse,
+                  UnsetVector<std::int32_t>(fine_weight_), pool_);
       own.graphs.back() = std::make_shared<const Graph>(std::move(graph));
       own.edges.back() = std::move(edges);
     }
@@ -165,11 +164,23 @@ class Side {
   }
 
  private:
+  // Those of the vertices that were added last.
+  [[nodiscard]] UnsetVector<std::int32_t> gathered(
+      std::span<const std::int32_t> from) const {
+    UnsetVector<std::int32_t> result(fine_.size());
+    const auto blocks = VertexBlocks::fine(static_cast<std::int32_t>(fine_.size()));
+    pool_.for_each_block(blocks.count(), [&](std::int64_t k) {
+      for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v)
+        result[v] = from[fine_[v]];
+    });
+    return result;
+  }
+
   std::int8_t bit_;
   TaskPool& pool_;
   Piece result_;
-  std::vector<std::int32_t> fine_;                  // of the level that was added last
-  std::vector<std::int32_t> weight_, fine_weight_;  // of level 0 and of that one
+  UnsetVector<std::int32_t> fine_;                  // of the level that was added last
+  UnsetVector<std::int32_t> weight_, fine_weight_;  // of level 0 and of that one
   bool is_coarse_ = false;                          // there are levels enough
 };
 

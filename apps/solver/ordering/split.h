@@ -2,8 +2,8 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
+#include "solver/matrix/unset_vector.h"
 #include "solver/ordering/coarsen.h"
 #include "solver/ordering/task_pool.h"
 #include "solver/ordering/vertex_separator.h"
@@ -13,7 +13,7 @@ namespace espalier::solver {
 /// Part of a graph that is being dissected, coarser and coarser.
 struct Piece {
   Levels levels;
-  std::vector<std::int32_t> vertices;  ///< of the whole graph, by vertex of level 0
+  UnsetVector<std::int32_t> vertices;  ///< of the whole graph, by vertex of level 0
 
   [[nodiscard]] std::int32_t size() const {
     return static_cast<std::int32_t>(vertices.size());

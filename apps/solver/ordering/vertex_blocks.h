@@ -10,11 +10,13 @@ namespace espalier::solver {
 class VertexBlocks {
  public:
   explicit VertexBlocks(std::int32_t vertices) : vertices_(vertices) {}
-  /// Smaller ones, for what comes out alike however it is cut.
+  /// Smaller ones, for what comes out alike however it is cut; for_edges(): where much is
+  /// done with each edge.
   [[nodiscard]] static VertexBlocks fine(std::int32_t vertices) {
-    VertexBlocks blocks(vertices);
-    blocks.size_ = kFine;
-    return blocks;
+    return {vertices, kFine};
+  }
+  [[nodiscard]] static VertexBlocks for_edges(std::int32_t vertices) {
+    return {vertices, kForEdges};
   }
   [[nodiscard]] std::int64_t count() const {
     return std::max<std::int64_t>(1, (std::int64_t{vertices_} + size_ - 1) / size_);
@@ -25,7 +27,9 @@ class VertexBlocks {
   }
 
  private:
-  static constexpr std::int64_t kSize = 1 << 14, kFine = 1 << 12;
+  VertexBlocks(std::int32_t vertices, std::int64_t size)
+      : vertices_(vertices), size_(size) {}
+  static constexpr std::int64_t kSize = 1 << 14, kFine = 1 << 12, kForEdges = 1 << 11;
   std::int32_t vertices_;
   std::int64_t size_ = kSize;
 };

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int32_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kNoWay = kNoLimit;  // to the sink
+constexpr std::int64_t kScansOfArc = 2;    // of each, after which a pass costs less
 
 }  // namespace
 
@@ -24,6 +25,8 @@ VertexFlow::VertexFlow(FlowNetwork&& network)
   std::vector<std::int32_t> next(network_.start.begin(), network_.start.end() - 1);
   for (std::size_t k = 0; k < reverse_.size(); ++k)
     reverse_[k] = next[network_.neighbour[k]]++;
+  for (std::int32_t v = 0; v < network_.size(); ++v)
+    if (network_.fed[v]) sources_.push_back(v);
 }
 
 // What more may flow over an arc.
@@ -146,27 +149,25 @@ void VertexFlow::send_from(std::int32_t source) {
 // That of the nearest that is fed.
 std::int32_t VertexFlow::source_distance() const {
   std::int32_t nearest = kNoWay;
-  for (std::int32_t v = 0; v < network_.size(); ++v)
-    if (network_.fed[v]) nearest = std::min(nearest, distance_[2 * v]);
+  for (const std::int32_t v : sources_) nearest = std::min(nearest, distance_[2 * v]);
   return nearest;
 }
 
-bool VertexFlow::maximise() {
+bool VertexFlow::maximise(std::int64_t most) {
   std::int32_t passes = 1;
   label();
-  for (;;) {
+  while (value_ < most) {
     const std::int32_t distance = source_distance();
     if (distance == kNoWay) break;
-    for (std::int32_t v = 0; v < network_.size(); ++v)
-      if (network_.fed[v] && distance_[2 * v] == distance) send_from(v);
-    if (scans_ <= std::ssize(flow_)) continue;
+    for (const std::int32_t v : sources_)
+      if (value_ < most && distance_[2 * v] == distance) send_from(v);
+    if (scans_ <= kScansOfArc * std::ssize(flow_)) continue;
     if (passes++ == kMostPasses) return false;
     label();
   }
   label();
   queue_.clear();
-  for (std::int32_t v = 0; v < network_.size(); ++v)
-    if (network_.fed[v]) reach(2 * v);
+  for (const std::int32_t v : sources_) reach(2 * v);
   reach_all();
   return true;
 }

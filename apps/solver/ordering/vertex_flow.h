@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace espalier::solver {
@@ -45,9 +46,11 @@ class VertexFlow {
 
   explicit VertexFlow(FlowNetwork&& network);
 
+  /// @param most  what a separator that is known weighs: no flow is greater
   /// @return whether the flow is a greatest one, and not given up; the source's side is
   ///         then the least that there is
-  [[nodiscard]] bool maximise();
+  [[nodiscard]] bool maximise(
+      std::int64_t most = std::numeric_limits<std::int64_t>::max());
   [[nodiscard]] std::int64_t value() const { return value_; }
 
   /// Puts a vertex on the source's side, if the separator stays a least one.
@@ -93,6 +96,7 @@ class VertexFlow {
   };
 
   FlowNetwork network_;
+  std::vector<std::int32_t> sources_;  // vertices that are fed
   std::vector<std::int32_t> reverse_;  // the place of each place's opposite arc
   std::vector<std::int32_t> flow_;     // of each place, from the vertex whose place it is
   std::vector<std::int32_t> through_;  // each vertex

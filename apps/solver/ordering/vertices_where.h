@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "solver/matrix/unset_vector.h"
 #include "solver/ordering/task_pool.h"
 #include "solver/ordering/vertex_blocks.h"
 
@@ -14,7 +15,7 @@ namespace espalier::solver {
 ///
 /// @par Cost  O(size), shared by the pool
 template <class Holds, class Visit>
-[[nodiscard]] std::vector<std::int32_t> vertices_where(std::int32_t size, TaskPool& pool,
+[[nodiscard]] UnsetVector<std::int32_t> vertices_where(std::int32_t size, TaskPool& pool,
                                                        Holds holds, Visit visit) {
   const auto blocks = VertexBlocks::fine(size);
   std::vector<std::int64_t> first(blocks.count() + 1, 0);
@@ -23,7 +24,7 @@ template <class Holds, class Visit>
       first[k + 1] += holds(v);
   });
   std::partial_sum(first.begin(), first.end(), first.begin());
-  std::vector<std::int32_t> result(first.back());
+  UnsetVector<std::int32_t> result(first.back());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
     auto next = static_cast<std::int32_t>(first[k]);
     for (std::int32_t v = blocks.first(k); v < blocks.first(k + 1); ++v) {

@@ -169,7 +169,7 @@ void load_symbolic(SectionReader& file, const Checks& checks, Symbolic& symbolic
   const std::size_t fronts = symbolic.parent.size();
   symbolic.first_column = file.take<std::int32_t>("firstcol", fronts + 1);
   symbolic.row_start = file.take<std::int64_t>("rowstart", fronts + 1);
-  symbolic.rows = file.take<std::int32_t>("rows");
+  symbolic.rows = file.take<std::int32_t, LeavesUnset<std::int32_t>>("rows");
   checks.offsets(symbolic.first_column, fronts, symbolic.size, "columns of fronts");
   checks.offsets(symbolic.row_start, fronts, std::ssize(symbolic.rows), "rows of fronts");
   for (const std::int32_t parent : symbolic.parent)

@@ -58,8 +58,8 @@ class SectionWriter {
     static_assert(std::is_trivially_copyable_v<T>);
     put_bytes(name, sizeof(T), std::as_bytes(entries));
   }
-  template <class T>
-  void put(std::string_view name, const std::vector<T>& entries) {
+  template <class T, class Allocator>
+  void put(std::string_view name, const std::vector<T, Allocator>& entries) {
     put(name, std::span<const T>(entries));
   }
 
@@ -104,12 +104,12 @@ class SectionReader {
   template <class T>
   [[nodiscard]] std::vector<T> take(std::string_view name, std::uint64_t entries) {
     expect(open(name, sizeof(T)), entries);
-    return read_vector<T>(entries);
+    return read_vector<T, std::allocator<T>>(entries);
   }
   /// With any number of entries.
-  template <class T>
-  [[nodiscard]] std::vector<T> take(std::string_view name) {
-    return read_vector<T>(open(name, sizeof(T)));
+  template <class T, class Allocator = std::allocator<T>>
+  [[nodiscard]] std::vector<T, Allocator> take(std::string_view name) {
+    return read_vector<T, Allocator>(open(name, sizeof(T)));
   }
   /// No section is left.
   void finish();
@@ -120,9 +120,9 @@ class SectionReader {
   [[noreturn]] void fail(const std::string& why) const;
 
  private:
-  template <class T>
-  std::vector<T> read_vector(std::uint64_t entries) {
-    std::vector<T> result(entries);
+  template <class T, class Allocator>
+  std::vector<T, Allocator> read_vector(std::uint64_t entries) {
+    std::vector<T, Allocator> result(entries);
     read_entries(std::as_writable_bytes(std::span(result)));
     return result;
   }

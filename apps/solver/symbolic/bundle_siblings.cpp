@@ -39,23 +39,30 @@ class Bundler {
     }
   }
 
-  // Puts them into the structure.
+  // Puts them into the structure: from the last front on rows move to where they belong.
   void apply() {
     if (heads_.empty()) return;
     std::ranges::sort(heads_, {}, &Head::front);
-    std::vector<std::int32_t> rows;
-    std::vector<std::int64_t> start = {0};
-    rows.reserve(symbolic_.rows.size());
-    auto head = heads_.begin();
-    for (std::int32_t s = 0; s < symbolic_.fronts(); ++s) {
-      const bool extended = head != heads_.end() && head->front == s;
-      const std::span<const std::int32_t> of_front =
-          extended ? std::span<const std::int32_t>((head++)->rows) : symbolic_.rows_of(s);
-      rows.insert(rows.end(), of_front.begin(), of_front.end());
-      start.push_back(std::ssize(rows));
+    UnsetVector<std::int32_t>& rows = symbolic_.rows;
+    std::vector<std::int64_t>& start = symbolic_.row_start;
+    std::int64_t end_before = std::ssize(rows), end = end_before + added_rows();
+    rows.reserve(end);
+    rows.resize(end);
+    auto head = heads_.rbegin();
+    for (std::int32_t s = symbolic_.fronts(); head != heads_.rend();) {
+      start[s--] = end;
+      const auto begin_before = start[s];
+      if (head->front == s) {
+        end =
+            std::ranges::copy_backward(head->rows, rows.begin() + end).out - rows.begin();
+        ++head;
+      } else {
+        end = std::copy_backward(rows.begin() + begin_before, rows.begin() + end_before,
+                                 rows.begin() + end) -
+              rows.begin();
+      }
+      end_before = begin_before;
     }
-    symbolic_.rows = std::move(rows);
-    symbolic_.row_start = std::move(start);
     symbolic_.parent = std::move(parent_);
   }
 
@@ -64,6 +71,14 @@ class Bundler {
     std::int32_t front;
     std::vector<std::int32_t> rows;
   };
+
+  // Beyond those of the heads themselves.
+  [[nodiscard]] std::int64_t added_rows() const {
+    std::int64_t added = 0;
+    for (const auto& [front, rows] : heads_)
+      added += std::ssize(rows) - std::ssize(symbolic_.rows_of(front));
+    return added;
+  }
 
   void bundle() {
     std::size_t first = 0;

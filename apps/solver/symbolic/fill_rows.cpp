@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "solver/ordering/vertex_blocks.h"
 #include "solver/symbolic/independent_subtrees.h"
 
 namespace espalier::solver {
@@ -13,6 +14,8 @@ namespace {
 // Rows of the top, in all of a subtree's fronts, that are worth no threads: more than
 // half of all. A chain is like that.
 constexpr std::int64_t kTooMuchAbove = 2;
+// A part of the rows that bundle_siblings() adds without moving all of them.
+constexpr std::int64_t kRoomForBundles = 64;
 
 class Filler {
  public:
@@ -23,15 +26,15 @@ class Filler {
         pool_(pool),
         symbolic_(symbolic),
         front_of_(symbolic.size),
-        next_(symbolic.row_start.begin(), symbolic.row_start.end() - 1),
-        last_row_(symbolic.fronts(), -1) {
-    for (std::int32_t front = 0; front < symbolic.fronts(); ++front)
-      for (auto k = symbolic.first_column[front]; k < symbolic.first_column[front + 1];
-           ++k)
-        front_of_[column_order[k]] = front;
-  }
+        next_(symbolic.fronts()),
+        last_row_(symbolic.fronts()) {}
 
   void run() {
+    const auto blocks = VertexBlocks::fine(symbolic_.fronts());
+    pool_.for_each_block(blocks.count(), [&](std::int64_t k) {
+      for (auto front = blocks.first(k); front < blocks.first(k + 1); ++front)
+        begin(front);
+    });
     const IndependentSubtrees trees = subtrees();
     const Above above = rows_above(trees);
     pool_.for_each_block(std::ssize(trees.parts), [&](std::int64_t part) {
@@ -41,6 +44,14 @@ class Filler {
   }
 
  private:
+  void begin(std::int32_t front) {
+    next_[front] = symbolic_.row_start[front];
+    last_row_[front] = -1;
+    for (auto row = symbolic_.first_column[front];
+         row < symbolic_.first_column[front + 1]; ++row)
+      front_of_[column_order_[row]] = front;
+  }
+
   // A row and a front of one of its columns.
   struct Entry {
     std::int32_t row, front;
@@ -162,16 +173,18 @@ class Filler {
   std::span<const std::int32_t> column_order_;
   TaskPool& pool_;
   Symbolic& symbolic_;
-  std::vector<std::int32_t> front_of_;  // by column of `lower`
-  std::vector<std::int64_t> next_;      // place of each front's next row
-  std::vector<std::int32_t> last_row_;  // of each front
+  UnsetVector<std::int32_t> front_of_;  // by column of `lower`
+  UnsetVector<std::int64_t> next_;      // place of each front's next row
+  UnsetVector<std::int32_t> last_row_;  // of each front
 };
 
 }  // namespace
 
 void fill_rows(const LowerRows& lower, std::span<const std::int32_t> column_order,
                TaskPool& pool, Symbolic& symbolic) {
-  symbolic.rows.resize(symbolic.row_start.back());
+  const std::int64_t rows = symbolic.row_start.back();
+  symbolic.rows.reserve(rows + rows / kRoomForBundles);
+  symbolic.rows.resize(rows);
   if (!symbolic.rows.empty()) Filler(lower, column_order, pool, symbolic).run();
 }
 

@@ -139,7 +139,7 @@ std::vector<std::vector<std::int32_t>> kept_rows(const Symbolic& symbolic,
 void extend(Symbolic& symbolic, const SymmetricMatrix& lower) {
   const std::vector<std::vector<std::int32_t>> kept = kept_rows(symbolic, lower);
   const std::int32_t fronts = symbolic.fronts();
-  std::vector<std::int32_t> rows;
+  UnsetVector<std::int32_t> rows;
   std::vector<std::int64_t> start = {0};
   for (std::int32_t s = 0; s < fronts; ++s) {
     const auto before = symbolic.rows_of(s);

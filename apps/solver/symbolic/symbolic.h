@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "solver/matrix/sparse_matrix.h"
+#include "solver/matrix/unset_vector.h"
 
 namespace espalier::solver {
 
@@ -33,7 +34,7 @@ struct Symbolic {
   std::vector<std::int32_t> permutation;   ///< permutation[new] = old
   std::vector<std::int32_t> first_column;  ///< fronts + 1
   std::vector<std::int64_t> row_start;     ///< fronts + 1 offsets into rows
-  std::vector<std::int32_t> rows;          ///< rows of the contribution blocks
+  UnsetVector<std::int32_t> rows;          ///< rows of the contribution blocks
   std::vector<std::int32_t> parent;        ///< of each front; -1: a root
   /// Nonzeros of L before amalgamation; all of it where a few columns are one front.
   std::int64_t factor_entries = 0;

@@ -19,9 +19,9 @@ namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
 
-Ints by_degree(const SymmetricMatrix& matrix, Ints weight = {}) {
+Ints by_degree(const SymmetricMatrix& matrix, const Ints& weight = {}) {
   Graph graph = adjacency(matrix);
-  graph.weight = std::move(weight);
+  graph.weight.assign(weight.begin(), weight.end());
   return approximate_minimum_degree(std::move(graph));
 }
 
@@ -101,7 +101,7 @@ TEST(ApproximateMinimumDegree, NeedsHardlyMoreOperationsThanExactDegrees) {
     const Ints order = by_degree(matrix, weight);
     ASSERT_TRUE(is_permutation(order, matrix.size)) << describe(matrix);
     Graph graph = adjacency(matrix);
-    graph.weight = weight;
+    graph.weight.assign(weight.begin(), weight.end());
     Ints all(matrix.size);
     std::iota(all.begin(), all.end(), 0);
     sum += operations(matrix, order, weight);

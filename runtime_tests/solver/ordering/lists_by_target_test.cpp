@@ -12,6 +12,7 @@ namespace espalier::solver {
 namespace TEST_SOURCE {
 
 using Ints = std::vector<std::int32_t>;
+using Starts = UnsetVector<std::int64_t>;
 using Sending = std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>>;
 
 Lists lists_of(const Sending& sending, std::int32_t targets, std::int32_t workers) {
@@ -28,10 +29,21 @@ Lists lists_of(const Sending& sending, std::int32_t targets, std::int32_t worker
 
 TEST(ListsByTarget, GivesTheExampleOfTheHeader) {
   const Lists lists = lists_of({{{1, 7}}, {{0, 5}, {1, 6}}}, 2, 1);
-  EXPECT_EQ(lists.start, (std::vector<std::int64_t>{0, 1, 3}));
-  EXPECT_EQ(lists.item, (Ints{5, 7, 6}));
-  EXPECT_EQ(lists_of({}, 0, 1).start, std::vector<std::int64_t>{0});
-  EXPECT_EQ(lists_of({{}}, 3, 1).start, (std::vector<std::int64_t>{0, 0, 0, 0}));
+  EXPECT_EQ(lists.start, (Starts{0, 1, 3}));
+  EXPECT_EQ(lists.item, (UnsetVector<std::int32_t>{5, 7, 6}));
+  EXPECT_EQ(lists_of({}, 0, 1).start, Starts{0});
+  EXPECT_EQ(lists_of({{}}, 3, 1).start, (Starts{0, 0, 0, 0}));
+}
+
+// The last range of targets has none.
+TEST(ListsByTarget, EndsWithARangeWithoutTargets) {
+  for (const std::int32_t workers : {1, 2}) {
+    const Lists lists = lists_of({{{32'767, 7}}}, 32'768, workers);
+    ASSERT_EQ(std::ssize(lists.start), 32'769);
+    EXPECT_EQ(lists.start[32'767], 0);
+    EXPECT_EQ(lists.start[32'768], 1);
+    EXPECT_EQ(lists.item, UnsetVector<std::int32_t>{7});
+  }
 }
 
 // Of one range and of several, the last of them not full.

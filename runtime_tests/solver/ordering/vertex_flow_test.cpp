@@ -17,8 +17,8 @@ FlowNetwork network_of(const Graph& graph, const std::vector<std::int32_t>& fed,
                        const std::vector<std::int32_t>& drained) {
   FlowNetwork network;
   network.start.assign(graph.start.begin(), graph.start.end());
-  network.neighbour = graph.neighbour;
-  network.capacity = graph.weight;
+  network.neighbour.assign(graph.neighbour.begin(), graph.neighbour.end());
+  network.capacity.assign(graph.weight.begin(), graph.weight.end());
   network.fed.assign(graph.size(), false);
   network.drained.assign(graph.size(), false);
   for (const std::int32_t v : fed) network.fed[v] = true;

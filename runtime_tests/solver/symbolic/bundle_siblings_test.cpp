@@ -56,7 +56,7 @@ TEST(BundleSiblings, GivesTheHeadTheRowsOfAll) {
   symbolic.parent = {2, 2, -1};
   const Symbolic bundled = bundle_siblings(symbolic, kAll);
   EXPECT_EQ(bundled.parent, (Ints{1, 2, -1}));
-  EXPECT_EQ(bundled.rows, (Ints{2, 2, 3}));
+  EXPECT_EQ(bundled.rows, (UnsetVector<std::int32_t>{2, 2, 3}));
   EXPECT_EQ(bundled.row_start, (std::vector<std::int64_t>{0, 1, 3, 3}));
   // Where a task costs nothing, the union is not worth its bytes.
   BundleOptions options = kAll;
