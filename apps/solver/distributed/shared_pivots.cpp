@@ -16,8 +16,10 @@ using Kind = TileTask::Kind;
 template <class T>
 void SharedFront<T>::count_acceptance() {
   const TileShape& shape = tasks_->shape();
-  if (may_delay_ && !own(panels_ - 1) && !tiles_->tail_rows(site_.process).empty())
+  if (may_delay_ && !own(panels_ - 1) && !tiles_->tail_rows(site_.process).empty()) {
     ++left_;
+    tasks_->hold();  // the slots' rows are followed when own tiles are done
+  }
   if (!in_turn_ || tiles_->strips() == 1) return;
   acceptance_.resize(static_cast<std::size_t>(panels_));
   bool owns = false, helps = false;
@@ -313,6 +315,7 @@ void SharedFront<T>::pack_tail_rows() {
     front().copy_tail_rows(begin, end, next);
     next += tail_entries(end - begin);
   }
+  tasks_->release();  // the answer is still to come
   answer_waiting();
 }
 

@@ -60,8 +60,11 @@ class TiledFront {
   [[nodiscard]] const Front<T>& front() const { return front_; }
   [[nodiscard]] BlockAssembly<T>& assembly() { return assembly_; }
   [[nodiscard]] const TileShape& shape() const { return shape_; }
-  /// Submits a task that is not in the graph.
+  /// Submits a task that is not in the graph: before the last one of the graph has ended,
+  /// or between hold() and release().
   void spawn(const TileTask& task);
+  void hold() { ++to_run_; }
+  void release() { end_one(); }
   /// As TileGraph's.
   void assembled(std::int32_t column);
   /// The tiles of a panel in rows [begin, end), whole groups of them.
