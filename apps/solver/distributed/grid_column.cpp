@@ -21,6 +21,8 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
         at_(at),
         block_(block),
         width_(at.panel.width(block)),
+        eliminated_(width_ - (solve.fronts_.slots_before(at.front, block + 1) -
+                              solve.fronts_.slots_before(at.front, block))),
         panels_(panels),
         groups_(solve.fronts_.groups_below(at.front, block)),
         column_(solve.column_at(at, block)),
@@ -58,7 +60,7 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
         form_part(rows, part);
       else
         next[row] += entries();
-      add_part(part, 0, width_, x);
+      add_part(part, 0, eliminated_, x);
     }
   }
 
@@ -141,7 +143,7 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
 
   const SharedSolve& solve_;
   const Open& at_;
-  std::int32_t block_, width_;
+  std::int32_t block_, width_, eliminated_;
   const T* panels_;
   std::vector<IndexRange> groups_;
   std::vector<std::int32_t> column_;  // its processes
@@ -164,22 +166,24 @@ void SharedSolve<T>::forward_run(const Open& at, const BlockRun& run,
       column.exchange_below(at.mine, at.mine, MessageTag::kForward);
       continue;
     }
-    if (k > 0)
-      send_slots(at, fronts_.slots_before(at.front, k), owner_at(at, k - 1),
-                 communicator_.rank(), MessageTag::kForward);
+    send_slots(at, k, owner_at(at, std::max(0, k - 1)), communicator_.rank(),
+               MessageTag::kForward);
     fronts_.forward_blocks(at.front, panels, k, k + 1, vector(at), slots(at), block,
                            &column);
-    if (k + 1 < at.panel.blocks())
-      send_slots(at, fronts_.slots_before(at.front, k + 1), communicator_.rank(),
-                 owner_at(at, k + 1), MessageTag::kForward);
+    if (k + 1 < run.end)
+      send_slots(at, k + 1, communicator_.rank(), owner_at(at, k + 1),
+                 MessageTag::kForward);
   }
 }
 
-// What the slots are so far, from one owner of a diagonal block to the next.
+// What the slots are so far, before a block, from one owner of a diagonal block to the
+// next: after the front's rows where the column of the grid changes.
 template <class T>
-void SharedSolve<T>::send_slots(const Open& at, std::int32_t count, std::int32_t from,
+void SharedSolve<T>::send_slots(const Open& at, std::int32_t block, std::int32_t from,
                                 std::int32_t to, MessageTag tag) const {
-  if (count == 0 || from == to) return;
+  if (from == to || at.grid_rows == 1) return;
+  const std::int32_t count = fronts_.slots_before(at.front, block);
+  if (count == 0) return;
   const std::span<T> part = message(count);
   T* const here = slots(at).slots;
   if (to == communicator_.rank()) {
@@ -211,13 +215,12 @@ void SharedSolve<T>::backward_run(const Open& at, const BlockRun& run,
       continue;
     }
     if (!ends)
-      send_slots(at, fronts_.slots_before(at.front, k + 1), owner_at(at, k + 1),
-                 communicator_.rank(), MessageTag::kBackward);
+      send_slots(at, k + 1, owner_at(at, k + 1), communicator_.rank(),
+                 MessageTag::kBackward);
     fronts_.backward_blocks(at.front, panels, k, k + 1, b_, x_, vector(at), slots(at),
                             block, &column);
-    if (k > 0)
-      send_slots(at, fronts_.slots_before(at.front, k), communicator_.rank(),
-                 owner_at(at, k - 1), MessageTag::kBackward);
+    if (k > run.begin)
+      send_slots(at, k, communicator_.rank(), owner_at(at, k - 1), MessageTag::kBackward);
   }
 }
 

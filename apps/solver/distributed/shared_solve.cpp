@@ -82,7 +82,7 @@ template <class T>
 std::vector<IndexRange> SharedSolve<T>::rows_at(const Open& at, std::int32_t row,
                                                 IndexRange of) const {
   const auto strips = view_.factor.strips_of(at.front);
-  if (strips.empty()) return {of};
+  if (strips.empty()) return row == 0 ? std::vector{of} : std::vector<IndexRange>();
   std::vector<IndexRange> ranges;
   for (std::size_t s = 0; s + 1 < strips.size(); ++s) {
     const IndexRange rows{std::max(of.begin, strips[s]), std::min(of.end, strips[s + 1])};
@@ -136,11 +136,15 @@ void SharedSolve<T>::forward(std::int32_t node) {
     forward_run(at, run, panels->data());
     for (const auto& [begin, end] : own_rows(at, {first, last}))
       from_vector(at, begin, end, false, b_);
-    if (k + 1 < runs.size())
-      send_from(at, last, slots_along(at, run.end), owner_in_run(at, runs[k + 1]),
-                MessageTag::kForward);
-    else
+    if (k + 1 == runs.size()) {
       keep_out(at);
+      continue;
+    }
+    send_from(at, last, slots_along(at, run.end), owner_in_run(at, runs[k + 1]),
+              MessageTag::kForward);
+    if (owner_at(at, run.end - 1) == communicator_.rank())
+      send_slots(at, run.end, communicator_.rank(), owner_at(at, run.end),
+                 MessageTag::kForward);
   }
 }
 
@@ -223,6 +227,9 @@ void SharedSolve<T>::backward(std::int32_t node) {
     if (k > 0) {
       send_from(at, first, slots_along(at, run.begin), owner_in_run(at, runs[k - 1]),
                 MessageTag::kBackward);
+      if (owner_at(at, run.begin) == communicator_.rank())
+        send_slots(at, run.begin, communicator_.rank(), owner_at(at, run.begin - 1),
+                   MessageTag::kBackward);
       continue;
     }
     for (const auto& [begin, end] : own_rows(at, {columns, at.panel.rows()}))

@@ -109,7 +109,7 @@ class SharedSolve {
   [[nodiscard]] std::int32_t slots_along(const Open& at, std::int32_t block) const {
     return at.grid_rows == 1 ? fronts_.slots_before(at.front, block) : 0;
   }
-  void send_slots(const Open& at, std::int32_t count, std::int32_t from, std::int32_t to,
+  void send_slots(const Open& at, std::int32_t block, std::int32_t from, std::int32_t to,
                   MessageTag tag) const;
   [[nodiscard]] std::vector<Passage> passages(const Open& at, const Child& child) const;
   void forward(std::int32_t node);
