@@ -143,6 +143,14 @@ struct SharedGraphs {
     return static_cast<std::size_t>(owner[panel][shape.group_of(panel)]);
   }
 
+  void assemble(std::int32_t block) {
+    const auto first = owner[block].begin() + shape.group_of(block);
+    for (std::size_t q = 0; q < graphs.size(); ++q)
+      if (std::find(first, owner[block].end(), static_cast<std::int32_t>(q)) !=
+          owner[block].end())
+        graphs[q].assembled(block, ready[q]);
+  }
+
   // What a process says when a task of its has ended. Whoever has the last diagonal block
   // has all of the tail at once.
   void tell_others(std::size_t process, const TileTask& task) {
@@ -211,10 +219,7 @@ std::vector<TileTask> run_shared(const TileShape& shape, const TileOwners& owner
       const std::int32_t b = to_assemble.back();
       to_assemble.pop_back();
       order.push_back({Kind::kAssemble, b, 0, b});
-      for (std::int32_t q = 0; q < processes; ++q)
-        if (std::find(owner[b].begin() + shape.group_of(b), owner[b].end(), q) !=
-            owner[b].end())
-          graphs[q].assembled(b, ready[q]);
+      all.assemble(b);
     } else if (!ready[p].empty()) {
       std::swap(ready[p][random() % ready[p].size()], ready[p].back());
       const TileTask task = ready[p].back();
