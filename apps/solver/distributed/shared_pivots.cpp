@@ -1,5 +1,5 @@
-// Panels of a shared front whose rows several processes have, until they are accepted, and
-// the rows of the tail. One protocol, both ends of every message: over 300 lines.
+// Panels of a shared front whose rows several processes have, until they are accepted,
+// and the rows of the tail. One protocol, both ends of every message: over 300 lines.
 
 #include <algorithm>
 #include <utility>
