@@ -117,7 +117,7 @@ void add_front_grids(CLI::App& app, FrontGrids& grids) {
                           {"always", FrontGrids::kAlways}},
                          "Whether fronts that processes share are in tiles over\n"
                          "grids of them; by volume: where a process receives less\n"
-                         "by a quarter; spd, on several processes");
+                         "by a quarter; with --kind, on several processes");
 }
 
 void add_bound(CLI::App& app, SolveOptions& options) {
@@ -174,8 +174,8 @@ void check_what_kind_has(const SolveOptions& options) {
         "--scaling matching: --kind spd has its pivots on the diagonal; "
         "take equilibrate or auto",
         set_option("--scaling", "auto"));
-  if (!spd && options.solver.front_grids != FrontGrids::kNever)
-    throw Refused("--front-grids: L L^T alone has tiles over grids, --kind spd",
+  if (!options.solver.kind && options.solver.front_grids != FrontGrids::kNever)
+    throw Refused("--front-grids: what may go on as another kind has none, take --kind",
                   drop_option("--front-grids"));
 }
 

@@ -141,8 +141,7 @@ void Solver::Impl::foresee_baselines() {
 Solver::Impl::ProcessPart Solver::Impl::part_under(const TreeMapping& mapping) const {
   const Processes& all = *processes_;
   // What may go on as L D L^T stays in block columns.
-  const FrontGrids grids =
-      options_.kind == FactorKind::kCholesky ? options_.front_grids : FrontGrids::kNever;
+  const FrontGrids grids = options_.kind ? options_.front_grids : FrontGrids::kNever;
   ProcessPart part{
       .distribution = distribute_fronts(analysis_.symbolic, all.whole,
                                         all.communicator.size(), mapping.group, grids),

@@ -28,15 +28,22 @@ struct DataRequest {
     kTensor,
     kDelays,
     kSlots,
-    kTail
+    kTail,
+    // Of a panel whose rows several processes have (SharedFront):
+    kTrial,
+    kVerdict,
+    kRest,
+    kRetried,
+    kTailRows
   };
   std::int64_t tag = 0;      ///< of the answer, the first of its parts; the others follow
   std::int32_t channel = 0;  ///< number of the channel among those of a process: its own
   Kind kind = Kind::kPanel;
   std::int32_t node = 0;
-  std::int32_t block = 0;  ///< kPanel, kSlots: of the panel; kPiece: of the parent
+  std::int32_t block = 0;  ///< kPiece: of the parent; others: of the panel
   std::int32_t strip = 0;  ///< kPanel: of it; kPiece: of the child
-  /// kPiece: FrontPiece; kDelays: number of the child, first 0: how many, 1: all of them.
+  /// kPiece: FrontPiece; kDelays: number of the child, first 0: how many, 1: all of them;
+  /// kPanel: first 1: with its notes; kVerdict: first columns that the rows there bear.
   std::int32_t child = 0, first = 0, last = 0;
   Bytes offset = 0, bytes = 0;  ///< of slots; kTensor: number of the message, and bytes
 };

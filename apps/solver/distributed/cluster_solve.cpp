@@ -99,9 +99,14 @@ struct Sizes {
     block = std::max(block, width);
     slots = std::max(slots, More::of(more.slots, front));
     // What groups of rows do to a block comes from their processes.
-    if (grid)
-      message =
-          std::max(message, width * tile_shape(symbolic, tree, front, false).groups());
+    if (!grid) return;
+    const auto in = static_cast<std::int32_t>(More::of(more.in, front));
+    const Trapezoid all(panel.rows() + in, panel.columns() + in, tree.block_width[front]);
+    const std::int32_t blocks =
+        all.blocks() + tree.contribution(symbolic, front).blocks();
+    const TileShape shape = tile_shape(tree, front, all.blocks(), blocks, false,
+                                       all.blocks() - panel.blocks());
+    message = std::max(message, width * shape.groups());
   }
 };
 

@@ -13,7 +13,8 @@ namespace {
 
 // Bytes at each process of a front for so many columns that come from its children.
 Bytes bytes_of_delayed(const Symbolic& symbolic, const AssemblyTree& tree,
-                       std::int32_t front, bool spilled, std::int64_t count) {
+                       std::int32_t front, std::int32_t strips, bool spilled,
+                       std::int64_t count) {
   if (count == 0) return 0;
   const Trapezoid panel = tree.panel(symbolic, front);
   const std::int64_t order = panel.rows() + count, columns = panel.columns() + count;
@@ -21,17 +22,21 @@ Bytes bytes_of_delayed(const Symbolic& symbolic, const AssemblyTree& tree,
   return tree.entry_bytes * (tree.sides() * count * (columns + 2 * order) + 6 * columns) +
          // Block columns begin and end inside pages; what is in the file is not planned
          // to stay in memory.
-         2 * page * tree.sides() * (columns / tree.block_width[front] + 1) +
+         2 * page * tree.sides() * (columns / tree.block_width[front] + 1) * strips +
+         // Of more strips, what is left of a block column comes together.
+         (strips > 1 ? tree.sides() * tree.entry_bytes * order * tree.block_width[front]
+                     : 0) +
          (spilled ? tree.sides() * tree.entry_bytes * panel.entries() : 0);
 }
 
 // The most columns for which `bytes` are enough.
 std::int64_t most_columns(const Symbolic& symbolic, const AssemblyTree& tree,
-                          std::int32_t front, bool spilled, Bytes bytes) {
+                          std::int32_t front, std::int32_t strips, bool spilled,
+                          Bytes bytes) {
   std::int64_t low = 0, high = symbolic.size;
   while (low < high) {
     const std::int64_t middle = (low + high + 1) / 2;
-    if (bytes_of_delayed(symbolic, tree, front, spilled, middle) <= bytes)
+    if (bytes_of_delayed(symbolic, tree, front, strips, spilled, middle) <= bytes)
       low = middle;
     else
       high = middle - 1;
@@ -75,7 +80,8 @@ void deal_out_delays(const Symbolic& symbolic, const AssemblyTree& tree,
     std::int64_t children = 0;
     for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c]) ++children;
     own.from_child = static_cast<std::int32_t>(
-        most_columns(symbolic, tree, front, spilled, own.slots) /
+        most_columns(symbolic, tree, front, distribution.grid_of(node).strips(), spilled,
+                     own.slots) /
         std::max<std::int64_t>(1, children));
   }
   reserve.deal_out(all, std::move(fronts));

@@ -33,7 +33,7 @@ class Assignment {
       : symbolic_(symbolic),
         tree_(tree),
         distribution_(distribution),
-        grids_(tree.kind == FactorKind::kCholesky ? grids : FrontGrids::kNever),
+        grids_(grids),
         kept_(static_cast<std::size_t>(distribution.processes), 0) {
     for (std::size_t i = 0; i < tree.nodes.size(); ++i)
       if (!distribution.shared(static_cast<std::int32_t>(i)))
@@ -103,7 +103,7 @@ class Assignment {
     FrontGrid& grid = distribution_.grid[node];
     grid = {.rows = rows, .strip = {}};
     for (std::int32_t row = 0; row < shape.groups(); ++row)
-      grid.strip.push_back(row * shape.group);
+      grid.strip.push_back(shape.first_block(row));
     const std::int32_t columns = distribution_.grid_columns(node);
     for (std::int32_t b = 0; b < shape.blocks; ++b)
       distribution_.owner[node][b] =

@@ -17,7 +17,7 @@ namespace espalier::solver {
 /// Block columns with one owner each: going up the tree, blocks are dealt out in turn,
 /// but fewer to a process that will have more than its fellows.
 ///
-/// Grids of a x b, of Cholesky: every group of rows (TileShape) is a strip, and the block
+/// Grids of a x b: every group of rows (TileShape) is a strip, and the block
 /// columns whose diagonal blocks are in strip s are in the grid's column floor(s / a) mod
 /// b. So every process has a diagonal tile among a b successive ones and needs a + b - 1
 /// strips of them.

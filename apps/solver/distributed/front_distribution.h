@@ -47,8 +47,7 @@ struct FrontDistribution {
   /// first row, which are the first of the group; the panel's first, then those of the
   /// contribution block. Empty for local nodes.
   std::vector<std::vector<std::int32_t>> owner;
-  /// Of each node; empty: all are of one row and one strip. Fronts that may take in
-  /// columns which their children delay are of one strip.
+  /// Of each node; empty: all are of one row and one strip.
   std::vector<FrontGrid> grid{};
 
   [[nodiscard]] bool shared(std::int32_t node) const { return group[node].count > 1; }
@@ -76,13 +75,23 @@ struct FrontDistribution {
   }
   /// The same in a shared front that takes in columns which its children delayed: its
   /// panel has `panels` block columns, of which `planned` are planned. Those between are
-  /// dealt out in turn; the last one stays with its owner.
+  /// dealt out in turn over the grid's columns; the last one stays with its owner.
   [[nodiscard]] std::int32_t owner_of(std::int32_t node, std::int32_t block,
                                       std::int32_t planned, std::int32_t panels) const {
-    if (block >= panels) return owner_of(node, block - (panels - planned));
-    if (block < planned) return owner_of(node, block);
-    if (block + 1 == panels) return owner_of(node, planned - 1);
-    return group[node].first + block % group[node].count;
+    const std::int32_t like = block < planned  ? block
+                              : block < panels ? planned - 1
+                                               : block - (panels - planned);
+    const std::int32_t row = grid_of(node).strip_of(like) % grid_of(node).rows;
+    return first_owner_of(node, block, planned, panels) + row * grid_columns(node);
+  }
+  /// The process of the grid's first row in its column.
+  [[nodiscard]] std::int32_t first_owner_of(std::int32_t node, std::int32_t block,
+                                            std::int32_t planned,
+                                            std::int32_t panels) const {
+    if (block >= panels) return tile_owner(node, 0, block - (panels - planned));
+    if (block < planned) return tile_owner(node, 0, block);
+    if (block + 1 == panels) return tile_owner(node, 0, planned - 1);
+    return group[node].first + block % grid_columns(node);
   }
 };
 

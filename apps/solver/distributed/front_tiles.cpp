@@ -10,26 +10,31 @@ FrontTiles::FrontTiles(const Symbolic& symbolic, const AssemblyTree& tree,
                        const FrontDistribution& distribution, std::int32_t front,
                        std::int32_t delayed)
     : entry_bytes_(tree.entry_bytes),
+      tested_(tree.kind != FactorKind::kCholesky),
       contribution_(tree.contribution(symbolic, front)),
       starts_(block_starts(symbolic, tree, front, delayed)) {
   const std::int32_t node = tree.node_of_front[front];
   const FrontGrid& grid = distribution.grid_of(node);
   const Trapezoid planned = tree.panel(symbolic, front);
-  ESPALIER_ASSERT(delayed == 0 || grid.strips() == 1,
-                  "fronts that take in columns are of one strip");
   panel_ = {planned.rows() + delayed, planned.columns() + delayed,
             tree.block_width[front]};
   group_ = distribution.group[node];
   grid_rows_ = grid.rows;
   grid_columns_ = distribution.grid_columns(node);
-  for (const std::int32_t block : grid.strip) strip_rows_.push_back(starts_[block]);
+  cut_strips(grid, planned.blocks());
+  for (std::int32_t b = 0; b < blocks(); ++b)
+    owner_.push_back(
+        distribution.first_owner_of(node, b, planned.blocks(), panel_.blocks()));
+  if (group_.count > 1) find_uses();
+}
+
+// Strips that begin behind the planned panel move with the columns that come to it.
+void FrontTiles::cut_strips(const FrontGrid& grid, std::int32_t planned) {
+  const std::int32_t more = panel_.blocks() - planned;
+  for (const std::int32_t block : grid.strip)
+    strip_rows_.push_back(starts_[block < planned ? block : block + more]);
   if (grid.strip.empty()) strip_rows_.push_back(0);
   strip_rows_.push_back(starts_.back());
-  for (std::int32_t b = 0; b < blocks(); ++b)
-    owner_.push_back(grid.strips() > 1 ? distribution.tile_owner(node, 0, b)
-                                       : distribution.owner_of(node, b, planned.blocks(),
-                                                               panel_.blocks()));
-  if (group_.count > 1) find_uses();
 }
 
 void FrontTiles::find_uses() {
@@ -61,7 +66,7 @@ bool FrontTiles::needs(std::int32_t process, std::int32_t strip,
   const std::int32_t diagonal = strip_of(panel);
   if (strip < diagonal) return false;
   if (last_use_[(process - group_.first) * strips() + strip] > panel) return true;
-  if (strip != diagonal) return false;
+  if (strip != diagonal || tested_) return false;
   for (std::int32_t s = strip + 1; s < strips(); ++s)
     if (owner(s, panel) == process) return true;
   return false;
@@ -80,6 +85,36 @@ std::int32_t FrontTiles::clients(std::int32_t strip, std::int32_t panel) const {
   for (std::int32_t p = group_.first; p < group_.first + group_.count; ++p)
     count += owner(strip, panel) != p && needs(p, strip, panel) ? 1 : 0;
   return count;
+}
+
+std::vector<std::int32_t> FrontTiles::others_in(std::int32_t block) const {
+  std::vector<std::int32_t> others;
+  const std::int32_t first = strip_of(block),
+                     most = std::min(first + grid_rows_, strips());
+  for (std::int32_t s = first + 1; s < most; ++s) others.push_back(owner(s, block));
+  return others;
+}
+
+std::vector<std::int32_t> FrontTiles::strips_in(std::int32_t process,
+                                                std::int32_t block) const {
+  std::vector<std::int32_t> result;
+  for (std::int32_t s = strip_of(block); s < strips(); ++s)
+    if (owner(s, block) == process) result.push_back(s);
+  return result;
+}
+
+bool FrontTiles::follows_after(std::int32_t process, std::int32_t panel) const {
+  for (std::int32_t j = panel + 1; j < panels(); ++j)
+    if (owner(strip_of(j), j) == process) return true;
+  return !tail_rows(process).empty();
+}
+
+std::vector<IndexRange> FrontTiles::tail_rows(std::int32_t process) const {
+  std::vector<IndexRange> rows;
+  for (const std::int32_t s : strips_in(process, panels() - 1))
+    if (strip_rows_[s + 1] > panel_.columns())
+      rows.push_back({std::max(strip_rows_[s], panel_.columns()), strip_rows_[s + 1]});
+  return rows;
 }
 
 TilePlace FrontTiles::place(std::int32_t strip, std::int32_t block) const {

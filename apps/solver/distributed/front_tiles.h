@@ -19,13 +19,15 @@ namespace espalier::solver {
 ///
 ///   updates tiles in strip s of later block columns,
 ///   or tiles of a later block column whose diagonal block is in strip s,
-///   or solves for other strips of block column k, if s has its diagonal block
+///   or solves for other strips of block column k, if s has its diagonal block, of
+///   Cholesky: pivots that are tested come before, as a trial
 ///
 /// so that on a grid of a x b processes about (a + b - 1) / (a b) of a panel are needed,
 /// its own part included.
 class FrontTiles {
  public:
-  /// @param delayed  columns that its children delay to it; of one strip only
+  /// @param delayed  columns that its children delay to it: they are in the strip that
+  ///                 has the last of the planned panel
   FrontTiles(const Symbolic& symbolic, const AssemblyTree& tree,
              const FrontDistribution& distribution, std::int32_t front,
              std::int32_t delayed = 0);
@@ -69,6 +71,16 @@ class FrontTiles {
                                                         std::int32_t panel) const;
   /// Other processes of the group that need a tile.
   [[nodiscard]] std::int32_t clients(std::int32_t strip, std::int32_t panel) const;
+  /// Those that have tiles of a block column, but not its diagonal block; each once.
+  [[nodiscard]] std::vector<std::int32_t> others_in(std::int32_t block) const;
+  /// A process's strips of a block column, from its diagonal block on.
+  [[nodiscard]] std::vector<std::int32_t> strips_in(std::int32_t process,
+                                                    std::int32_t block) const;
+  /// Whether a process follows columns that are put off in rows behind a panel: of later
+  /// diagonal blocks that it has, or under the panel of its tiles of the last panel.
+  [[nodiscard]] bool follows_after(std::int32_t process, std::int32_t panel) const;
+  /// Rows under the panel in a process's tiles of the last panel.
+  [[nodiscard]] std::vector<IndexRange> tail_rows(std::int32_t process) const;
 
   /// Where a tile stands in its Trapezoid, panel or contribution block.
   [[nodiscard]] TilePlace place(std::int32_t strip, std::int32_t block) const;
@@ -77,10 +89,12 @@ class FrontTiles {
                                               std::int32_t side) const;
 
  private:
+  void cut_strips(const FrontGrid& grid, std::int32_t planned);
   void find_uses();
 
   WorkerRange group_;
   Bytes entry_bytes_;
+  bool tested_;  // pivots, by all rows
   Trapezoid panel_, contribution_;
   std::vector<std::int32_t> starts_, strip_rows_;
   std::int32_t grid_rows_, grid_columns_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "solver/distributed/shared_solve.h"
+#include "solver/distributed/vector_rows.h"
 #include "solver/solve/cut_products.h"
 
 namespace espalier::solver {
@@ -20,9 +21,11 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
         at_(at),
         block_(block),
         width_(at.panel.width(block)),
+        eliminated_(width_ - (solve.fronts_.slots_before(at.front, block + 1) -
+                              solve.fronts_.slots_before(at.front, block))),
         panels_(panels),
         groups_(solve.fronts_.groups_below(at.front, block)),
-        column_(column_of(solve.distribution_, at.node, block)),
+        column_(solve.column_at(at, block)),
         diagonal_(solve.grid_row(at.node, at.front, at.panel.first(block))) {}
 
   [[nodiscard]] bool owns_diagonal() const { return diagonal_ == at_.mine; }
@@ -57,9 +60,43 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
         form_part(rows, part);
       else
         next[row] += entries();
-      add_part(part, 0, width_, x);
+      add_part(part, 0, eliminated_, x);
     }
   }
+
+  void gather_below() override {
+    for (std::int32_t row = 0; row < at_.grid_rows; ++row)
+      if (row != at_.mine) exchange_below(row, diagonal_, MessageTag::kForward);
+  }
+  void scatter_below() override {
+    for (std::int32_t row = 0; row < at_.grid_rows; ++row)
+      if (row != at_.mine) exchange_below(row, row, MessageTag::kForward);
+  }
+  // The rows under the panel that a row of the grid has, between that and the diagonal's,
+  // to row `to` of these.
+  void exchange_below(std::int32_t row, std::int32_t to, MessageTag tag) const {
+    const auto ranges = solve_.rows_at(at_, row, {at_.panel.columns(), at_.panel.rows()});
+    const Vectors<T> v = solve_.vector(at_);
+    std::int64_t rows = 0;
+    for (const auto& [begin, end] : ranges) rows += end - begin;
+    if (rows == 0) return;
+    const std::span<T> part = solve_.message(rows);
+    const auto copy = [&](bool into) {
+      T* next = part.data();
+      for (const auto& [begin, end] : ranges)
+        for (std::int32_t k = 0; k < v.count; ++k, next += end - begin)
+          into ? std::copy_n(next, end - begin, v.data + k * v.stride + begin)
+               : std::copy_n(v.data + k * v.stride + begin, end - begin, next);
+    };
+    const std::int32_t other = row == at_.mine ? diagonal_ : row;
+    if (to == at_.mine) {
+      receive(solve_.communicator_, part, column_[other], tag);
+      return copy(true);
+    }
+    copy(false);
+    send(solve_.communicator_, std::span<const T>(part), column_[other], tag);
+  }
+  [[nodiscard]] std::int32_t diagonal() const { return diagonal_; }
 
   // At the others. @param x  work space for the block
   void follow_up(T* x) {
@@ -106,7 +143,7 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
 
   const SharedSolve& solve_;
   const Open& at_;
-  std::int32_t block_, width_;
+  std::int32_t block_, width_, eliminated_;
   const T* panels_;
   std::vector<IndexRange> groups_;
   std::vector<std::int32_t> column_;  // its processes
@@ -122,12 +159,39 @@ void SharedSolve<T>::forward_run(const Open& at, const BlockRun& run,
                                   slots(at), block);
   for (std::int32_t k = run.begin; k < run.end; ++k) {
     GridColumn column(*this, at, k, panels);
-    if (column.owns_diagonal())
-      fronts_.forward_blocks(at.front, panels, k, k + 1, vector(at), slots(at), block,
-                             &column);
-    else
+    if (!column.owns_diagonal()) {
       column.follow_up(block);
+      if (k + 1 < at.panel.blocks() || at.slots == 0) continue;
+      column.exchange_below(at.mine, column.diagonal(), MessageTag::kForward);
+      column.exchange_below(at.mine, at.mine, MessageTag::kForward);
+      continue;
+    }
+    send_slots(at, k, owner_at(at, std::max(0, k - 1)), communicator_.rank(),
+               MessageTag::kForward);
+    fronts_.forward_blocks(at.front, panels, k, k + 1, vector(at), slots(at), block,
+                           &column);
+    if (k + 1 < run.end)
+      send_slots(at, k + 1, communicator_.rank(), owner_at(at, k + 1),
+                 MessageTag::kForward);
   }
+}
+
+// What the slots are so far, before a block, from one owner of a diagonal block to the
+// next: after the front's rows where the column of the grid changes.
+template <class T>
+void SharedSolve<T>::send_slots(const Open& at, std::int32_t block, std::int32_t from,
+                                std::int32_t to, MessageTag tag) const {
+  if (from == to || at.grid_rows == 1) return;
+  const std::int32_t count = fronts_.slots_before(at.front, block);
+  if (count == 0) return;
+  const std::span<T> part = message(count);
+  T* const here = slots(at).slots;
+  if (to == communicator_.rank()) {
+    receive(communicator_, part, from, tag);
+    return copy_rows<T>(part.data(), count, here, at.slots, count, b_.count);
+  }
+  copy_rows<T>(here, at.slots, part.data(), count, count, b_.count);
+  send(communicator_, std::span<const T>(part), to, tag);
 }
 
 template <class T>
@@ -143,11 +207,20 @@ void SharedSolve<T>::backward_run(const Open& at, const BlockRun& run,
                                    vector(at), slots(at), block);
   for (std::int32_t k = run.end - 1; k >= run.begin; --k) {
     GridColumn column(*this, at, k, panels);
-    if (column.owns_diagonal())
-      fronts_.backward_blocks(at.front, panels, k, k + 1, b_, x_, vector(at), slots(at),
-                              block, &column);
-    else
+    const bool ends = k + 1 == at.panel.blocks();
+    if (!column.owns_diagonal()) {
+      if (ends && at.slots > 0)
+        column.exchange_below(at.mine, column.diagonal(), MessageTag::kForward);
       column.help_down();
+      continue;
+    }
+    if (!ends)
+      send_slots(at, k + 1, owner_at(at, k + 1), communicator_.rank(),
+                 MessageTag::kBackward);
+    fronts_.backward_blocks(at.front, panels, k, k + 1, b_, x_, vector(at), slots(at),
+                            block, &column);
+    if (k > run.begin)
+      send_slots(at, k, communicator_.rank(), owner_at(at, k - 1), MessageTag::kBackward);
   }
 }
 

@@ -62,7 +62,9 @@ void note_strips(const Symbolic& symbolic, const AssemblyTree& tree,
   for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
     if (distribution.grid_of(node).strips() == 1) continue;
     const std::int32_t front = tree.nodes[node].last_front;
-    factor.strips[front] = FrontTiles(symbolic, tree, distribution, front).strip_rows();
+    factor.strips[front] =
+        FrontTiles(symbolic, tree, distribution, front, factor.delayed_in(front))
+            .strip_rows();
   }
 }
 

@@ -206,11 +206,36 @@ class SharedPart {
             count * page);
   }
 
+  // Of tested panels whose rows several processes have: a diagonal block to be sent, one
+  // to be received, and the rows of others in columns that are tried again.
+  [[nodiscard]] Bytes acceptance() const {
+    if (whole_.kind == FactorKind::kCholesky || tiles_.strips() == 1) return 0;
+    const Trapezoid& panel = tiles_.panel();
+    std::int64_t rest = 0;
+    bool owns = false, helps = false;
+    for (std::int32_t k = 0; k < panels(); ++k) {
+      const std::vector<std::int32_t> others = tiles_.others_in(k);
+      if (others.empty() || !tiles_.has_any(process_, k)) continue;
+      const bool own = tiles_.owner(tiles_.strip_of(k), k) == process_;
+      (own ? owns : helps) = true;
+      if (!own) continue;
+      std::int64_t rows = 0;
+      for (const std::int32_t other : others)
+        for (const std::int32_t s : tiles_.strips_in(other, k))
+          rows += tiles_.place(s, k).rows();
+      rest = std::max(rest, rows * panel.width(k));
+    }
+    const Bytes trial = PageBuffer::footprint(
+        checked_mul(std::int64_t{panel.width(0)} * panel.width(0), entry_bytes()));
+    return ((owns ? 1 : 0) + (helps ? 1 : 0)) * trial +
+           PageBuffer::footprint(checked_mul(whole_.sides() * rest, entry_bytes()));
+  }
+
   // Own block number i begins when all blocks up to own block number i - window are
   // finished; the elimination begins when all are.
   [[nodiscard]] AssemblyTree::Profile profile(const AssemblyTree& part) const {
     AssemblyTree::Profile profile;
-    const Bytes pieces = piece_window();
+    const Bytes beside = acceptance(), pieces = checked_add(piece_window(), beside);
     const auto count = static_cast<std::int32_t>(own_.size());
     std::vector<std::int32_t> finished;  // blocks that are, at each entry
     for (std::int32_t i = 0; i < std::max(count, 1); ++i) {
@@ -220,8 +245,9 @@ class SharedPart {
                                   own_bytes(panels(), std::max(last, panels()))));
       finished.push_back(i >= whole_.window ? own_[i - whole_.window] + 1 : 0);
     }
-    profile.own.push_back(checked_add(
-        panel_window(), own_bytes(0, panels()) + own_bytes(panels(), tiles_.blocks())));
+    profile.own.push_back(
+        checked_add(panel_window() + beside,
+                    own_bytes(0, panels()) + own_bytes(panels(), tiles_.blocks())));
     finished.push_back(tiles_.blocks());
     std::vector<std::int32_t> positions;
     for (std::size_t i = 0; i < children_.size(); ++i) {
@@ -252,15 +278,17 @@ class SharedPart {
     Bytes sent = 0;
     for (const FrontPiece& piece : pieces_)
       sent += piece.from == process_ || piece.to == process_;
+    // Of panels that are accepted together two to each of the others.
+    const Bytes together = tiles_.strips() > 1 ? 2 * distribution_.group[node_].count : 0;
     const Bytes messages =
         distribution_.group[node_].count * SharedFrontRules::kPanels * tiles_.strips() +
-        std::min<Bytes>(sent, 8 * distribution_.group[node_].count);
+        together + std::min<Bytes>(sent, 8 * distribution_.group[node_].count);
     return PageBuffer::footprint(tasks * kTask + messages * kBlock);
   }
 
   [[nodiscard]] std::int32_t strip_of_group(const TileShape& shape,
                                             std::int32_t row) const {
-    return tiles_.strip_of(row * shape.group);
+    return tiles_.strip_of(shape.first_block(row));
   }
 
   [[nodiscard]] double work_part() const {

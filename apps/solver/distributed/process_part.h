@@ -30,7 +30,8 @@ struct Traffic {
 ///   f  the pages of its block columns of the contribution block
 ///   m  what it needs at most in addition while block columns are assembled in turn, its
 ///      parts of the children's blocks go away as they are added or sent, and what others
-///      send is received: SharedFrontRules
+///      send is received: SharedFrontRules; and of a grid of processes, where
+///      pivots are tested, what they do together about a panel
 /// so that the peak of an order of nodes is exact for every process, as it is for one.
 ///
 /// @param whole  build_assembly_tree(), for all processes

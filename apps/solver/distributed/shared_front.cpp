@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "solver/distributed/process_part.h"
+#include "solver/memory/writable_bytes.h"
 
 namespace espalier::solver {
 
@@ -20,6 +21,8 @@ SharedFront<T>::SharedFront(const Site& site, std::int32_t node,
       front_(site.context.tree.nodes[node].last_front),
       may_delay_(site.context.tree.kind != FactorKind::kCholesky &&
                  site.context.pivoting.delay_reserve > 0),
+      in_turn_(may_delay_ || (site.context.tree.kind != FactorKind::kCholesky &&
+                              site.distribution.grid_of(node).strips() > 1)),
       submit_(std::move(submit)),
       ended_(std::move(ended)) {
   const AssemblyTree& tree = site.context.tree;
@@ -53,6 +56,7 @@ void SharedFront<T>::begin() {
     begun_ = true;
     answer_waiting();
     advance();
+    ask_for_trial();
     take_panels();
   }
   one_less();
@@ -86,6 +90,7 @@ void SharedFront<T>::open_buffers() {
   blocks_ = tiles_->blocks();
   for (std::int32_t b = 0; b < blocks_; ++b)
     if (tiles_->has_any(site_.process, b)) own_.push_back(b);
+  if (tiles_->strips() > 1) context.factor.strips.at(front_) = tiles_->strip_rows();
   tasks_.emplace(context, node_, share(), *this);
 }
 
@@ -121,12 +126,13 @@ void SharedFront<T>::count_work() {
       if (!own(strip, b)) continue;
       for (std::int32_t k = 0; k < std::min(b, panels_); ++k) ++uses_left_[k];
       if (b >= panels_) continue;
-      if (!own(b)) ++uses_left_[b];  // it is solved for
+      if (!own(b) && !shape.accepts(b)) ++uses_left_[b];  // it is solved for
       ++tile_left_[place(strip, b)];
     }
   for (std::int32_t k = 0; k < panels_; ++k)
     for (std::int32_t s = tiles_->strip_of(k); s < tiles_->strips(); ++s)
       if (own(s, k)) left_ += tiles_->clients(s, k);
+  count_acceptance();
 }
 
 template <class T>
@@ -151,6 +157,9 @@ void SharedFront<T>::advance() {
 template <class T>
 void SharedFront<T>::compute(const TileTask& task) {
   if (task.kind == Kind::kTake) return front().take_panel(task.column);
+  if (task.kind == Kind::kPutBack)
+    return front().agree(task.column, task.source,
+                         acceptance_[task.column].verdict[1] != 0);
   if (task.kind == Kind::kAssemble) tasks_->assembly().assemble(task.column);
   std::vector<std::int32_t> ready;
   {
@@ -180,6 +189,8 @@ void SharedFront<T>::ended(const TileTask& task) {
     case Kind::kSolve:
     case Kind::kAccept:
       return end_of_solve(task);
+    case Kind::kPutBack:
+      return agreed(task.column);
     case Kind::kFinish:
       return end_of_pivots();
     case Kind::kTake:
@@ -193,6 +204,7 @@ void SharedFront<T>::ended(const TileTask& task) {
 template <class T>
 void SharedFront<T>::serve(std::int32_t from, const DataRequest& request) {
   const std::scoped_lock lock(mutex_);
+  if (request.kind == DataRequest::Kind::kVerdict) hear_of_rows(request);
   if (can_answer(request))
     answer({from, request});
   else
@@ -209,6 +221,15 @@ bool SharedFront<T>::can_answer(const DataRequest& request) const {
       return tile_here_[place(request.strip, request.block)] != 0;
     case DataRequest::Kind::kTail:
       return tail_here_;
+    case DataRequest::Kind::kTrial:
+      return acceptance_[request.block].tried;
+    case DataRequest::Kind::kVerdict:
+    case DataRequest::Kind::kRest:
+      return acceptance_[request.block].told;
+    case DataRequest::Kind::kRetried:
+      return tile_here_[place(tiles_->strip_of(request.block), request.block)] != 0;
+    case DataRequest::Kind::kTailRows:
+      return tail_packed_;
     default:
       return true;
   }
@@ -228,6 +249,10 @@ template <class T>
 void SharedFront<T>::answer(const Waiting& waiting) {
   if (waiting.request.kind == DataRequest::Kind::kDelays) return answer_delays(waiting);
   if (waiting.request.kind == DataRequest::Kind::kPiece) return answer_piece(waiting);
+  if (waiting.request.kind == DataRequest::Kind::kTrial ||
+      waiting.request.kind == DataRequest::Kind::kRest ||
+      waiting.request.kind == DataRequest::Kind::kRetried)
+    return answer_of_acceptance(waiting);
   site_.channel.answer(waiting.process, waiting.request, parts_of(waiting.request),
                        [this] { one_less(); });
 }
@@ -236,7 +261,14 @@ template <class T>
 Channel::Parts SharedFront<T>::parts_of(const DataRequest& request) {
   if (request.kind == DataRequest::Kind::kSlots) return front().slot_rows(request.block);
   if (request.kind == DataRequest::Kind::kTail) return front().tail();
-  return tile_parts(request.strip, request.block);
+  if (request.kind == DataRequest::Kind::kVerdict)
+    return {std::as_writable_bytes(std::span(acceptance_[request.block].verdict))};
+  if (request.kind == DataRequest::Kind::kTailRows) {
+    TailRows& rows = tail_rows_[site_.process];
+    return {std::as_writable_bytes(std::span(&rows.slots, 1)),
+            writable_bytes(rows.values)};
+  }
+  return tile_parts(request.strip, request.block, request.first != 0);
 }
 
 // Nobody asks for anything any more.

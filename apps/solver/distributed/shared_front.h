@@ -2,9 +2,11 @@
 
 #include <starpu.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -36,8 +38,14 @@ namespace espalier::solver {
 ///                left here, factored tiles of others are fetched, panel after panel. Of
 ///                panels that others put off columns in, the slots' rows are too, and
 ///                every process follows the slots by itself (Front::take_panel)
-///   tail         of the slots, at the owner of the last block of the panel; all who have
-///                blocks of the contribution block fetch it
+///   acceptance   of a panel whose rows several processes of a grid's column have: the
+///                owner of the diagonal block tries its pivots and sends them to the
+///                others (kTrial), who solve for their rows, say how many they bear and
+///                hear how many are in force (kVerdict). Columns that are tried once more
+///                come together at the owner (kRest) and go back (kRetried)
+///   tail         of the slots, at the owner of the last block of the panel, who gets the
+///                rows under the panel that others have followed (kTailRows); all who
+///                have blocks of the contribution block fetch it
 ///
 /// Everything is added to an entry in the order in which one process would add it: the
 /// bits are those of one process.
@@ -83,11 +91,26 @@ class SharedFront final : public FrontExchange {
     std::size_t next = 0, taken = 0;   // added before; taken by the task that runs
     bool begun = false, busy = false;
   };
+  /// How far a panel is that is tested and whose rows several processes have.
+  struct Acceptance {
+    std::int32_t groups = 0;   // own ones that are not solved for
+    std::int32_t pending = 0;  // at the diagonal: trials to be sent, counts to come
+    std::int32_t least = std::numeric_limits<std::int32_t>::max();  // others bear so many
+    std::int32_t missing = 0;               // parts of the rest, under way
+    std::array<std::int32_t, 2> verdict{};  // columns in force; whether more is tried
+    bool spread = false, tried = false, decided = false, told = false, put_back = false;
+  };
   /// Columns that a child here delayed, as others get them.
   struct Delayed {
     std::int32_t count = 0;
     std::vector<std::int32_t> ids;  // rows, then columns
     std::array<std::vector<T>, 2> values;
+  };
+
+  /// Rows of the slots under the panel that a process has followed, and how many slots.
+  struct TailRows {
+    std::int32_t slots = 0;
+    std::vector<T> values{};
   };
 
   // What children delayed (shared_delays.cpp).
@@ -122,12 +145,56 @@ class SharedFront final : public FrontExchange {
   void fetch_tile(std::int32_t strip, std::int32_t panel);
   void end_of_use(std::int32_t panel);
   void end_of_solve(const TileTask& task);
-  void end_of_tile(std::int32_t strip, std::int32_t panel, std::int32_t groups);
+  void end_of_tile(std::int32_t strip, std::int32_t panel);
+  void tile_final(std::int32_t strip, std::int32_t panel);
+  void tile_came(std::int32_t strip, std::int32_t panel);
+  void tile_arrives(std::int32_t strip, std::int32_t panel);
+  [[nodiscard]] bool panel_here(std::int32_t panel) const;
   void end_of_pivots();
+  // Panels whose rows several processes have (shared_pivots.cpp).
+  void count_acceptance();
+  [[nodiscard]] bool helps(std::int32_t panel) const {
+    return spread(panel) && !own(panel);
+  }
+  [[nodiscard]] bool spread(std::int32_t panel) const {
+    return !acceptance_.empty() && acceptance_[panel].spread;
+  }
+  void ask_for_trial();
+  void end_of_trial(const TileTask& task);
+  void ask_for_verdict(std::int32_t panel);
+  void hear_of_rows(const DataRequest& request);
+  void decide(std::int32_t panel);
+  void put_back(std::int32_t panel);
+  void agreed(std::int32_t panel);
+  void gather_rest(std::int32_t panel);
+  [[nodiscard]] Channel::Parts rest_parts(std::int32_t panel, std::int32_t process);
+  /// Rows of a tile elsewhere, in the columns that are tried again.
+  struct RestTile {
+    IndexRange rows;
+    std::array<T*, 2> sides;
+  };
+  [[nodiscard]] std::vector<RestTile> rest_tiles(std::int32_t panel,
+                                                 std::int32_t process) const;
+  [[nodiscard]] std::int64_t rows_of(const std::vector<std::int32_t>& processes,
+                                     std::int32_t panel) const;
+  [[nodiscard]] std::span<std::byte> trial_part(const PageBuffer& buffer,
+                                                std::int32_t panel) const;
+  [[nodiscard]] Channel::Parts own_rest(std::int32_t panel);
+  void fetch_retried(std::int32_t panel);
+  void end_of_rest();
+  void end_of_accept(std::int32_t panel);
+  void answer_of_acceptance(const Waiting& waiting);
+  void collect_tail();
+  void tail_came(std::int32_t process);
+  void pack_tail_rows();
+  [[nodiscard]] TailRows room_for_tail(const std::vector<IndexRange>& ranges) const;
+  [[nodiscard]] std::int64_t tail_entries(std::int64_t rows) const;
 
   void one_less();
   [[nodiscard]] Channel::Parts parts_of(const DataRequest& request);
-  [[nodiscard]] Channel::Parts tile_parts(std::int32_t strip, std::int32_t panel);
+  [[nodiscard]] Channel::Parts tile_parts(std::int32_t strip, std::int32_t panel,
+                                          bool notes);
+  void add_notes(std::int32_t panel, Channel::Parts& parts);
   [[nodiscard]] Channel::Parts piece_parts(
       const typename BlockAssembly<T>::Columns& columns);
   [[nodiscard]] typename BlockAssembly<T>::Columns columns_of(std::int32_t piece) const;
@@ -149,21 +216,20 @@ class SharedFront final : public FrontExchange {
     return static_cast<std::size_t>(panel) * tiles_->strips() + strip;
   }
   [[nodiscard]] std::int32_t strip_of_group(std::int32_t row) const {
-    return tiles_->strip_of(row * tasks_->shape().group);
+    return tiles_->strip_of(tasks_->shape().first_block(row));
   }
   [[nodiscard]] bool own_contribution() const {
     return !own_.empty() && own_.back() >= panels_;
   }
   [[nodiscard]] WorkerRange group() const { return site_.distribution.group[node_]; }
-  /// Other processes that need a panel, of one strip.
-  [[nodiscard]] std::int32_t clients(std::int32_t panel) const {
-    return tiles_->clients(tiles_->strip_of(panel), panel);
-  }
+  /// Other processes that follow slots behind a panel; that have contribution blocks.
+  [[nodiscard]] std::int32_t followers(std::int32_t panel) const;
+  [[nodiscard]] std::int32_t tail_clients() const;
   [[nodiscard]] Front<T>& front() { return tasks_->front(); }
 
   Site site_;
   std::int32_t node_, front_;
-  bool may_delay_;
+  bool may_delay_, in_turn_;  // panels are used in turn
   std::function<void(starpu_task*)> submit_;
   std::function<void()> ended_;
   std::vector<std::int32_t> children_;  // fronts
@@ -190,9 +256,18 @@ class SharedFront final : public FrontExchange {
   std::int32_t next_take_ = 0;                     // panels before it are final here
   bool taking_ = false, slots_asked_ = false, slots_here_ = false;
   bool tail_asked_ = false, tail_here_ = false;
-  std::vector<std::int8_t> tile_here_;   // of the panel: factored, and in memory
-  std::vector<std::int32_t> tile_left_;  // of own ones: groups that are not final
-  std::vector<std::int32_t> uses_left_;  // of each panel, for own tiles
+  std::vector<Acceptance> acceptance_;  // of each panel, of several strips
+  PageBuffer trial_in_, trial_out_;     // a diagonal block
+  PageBuffer rest_;                     // rows of others, in columns that are tried again
+  std::int32_t next_trial_ = 0;         // panels before it have been asked for
+  bool trial_open_ = false;
+  std::int32_t rest_users_ = 0, rest_wanted_ = -1;
+  std::int32_t tail_left_ = 0;  // of the rows of the slots
+  bool tail_packed_ = false;
+  std::map<std::int32_t, TailRows> tail_rows_;  // of processes
+  std::vector<std::int8_t> tile_here_;          // of the panel: factored, and in memory
+  std::vector<std::int32_t> tile_left_;         // of own ones: groups that are not final
+  std::vector<std::int32_t> uses_left_;         // of each panel, for own tiles
   std::vector<Waiting> waiting_;
 };
 

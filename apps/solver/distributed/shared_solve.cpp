@@ -38,6 +38,7 @@ typename SharedSolve<T>::Open SharedSolve<T>::open(std::int32_t node) const {
           .front = front,
           .panel = view_.factor.panel(view_.symbolic, view_.tree, front),
           .slots = delays(front) != nullptr ? delays(front)->slots() : 0,
+          .planned = view_.tree.panel(view_.symbolic, front).blocks(),
           .grid_rows = distribution_.grid_of(node).rows,
           .mine = (communicator_.rank() - distribution_.group[node].first) / columns};
 }
@@ -45,12 +46,12 @@ typename SharedSolve<T>::Open SharedSolve<T>::open(std::int32_t node) const {
 // Successive blocks of one column of the grid; `owner` is its first process.
 template <class T>
 std::vector<BlockRun> SharedSolve<T>::runs_of(const Open& at) const {
-  const std::int32_t planned = view_.tree.panel(view_.symbolic, at.front).blocks();
-  if (at.grid_rows == 1)
-    return block_runs(distribution_, at.node, planned, at.panel.blocks());
+  const std::int32_t panels = at.panel.blocks();
+  if (at.grid_rows == 1) return block_runs(distribution_, at.node, at.planned, panels);
   std::vector<BlockRun> runs;
-  for (std::int32_t k = 0; k < planned; ++k) {
-    const std::int32_t owner = distribution_.tile_owner(at.node, 0, k);
+  for (std::int32_t k = 0; k < panels; ++k) {
+    const std::int32_t owner =
+        distribution_.first_owner_of(at.node, k, at.planned, panels);
     if (!runs.empty() && runs.back().owner == owner)
       ++runs.back().end;
     else
@@ -65,15 +66,27 @@ std::int32_t SharedSolve<T>::owner_in_run(const Open& at, const BlockRun& run) c
   return run.owner + at.mine * distribution_.grid_columns(at.node);
 }
 
-// Rows of a front's that this process solves for or updates.
 template <class T>
-std::vector<IndexRange> SharedSolve<T>::own_rows(const Open& at, IndexRange of) const {
+std::vector<std::int32_t> SharedSolve<T>::column_at(const Open& at,
+                                                    std::int32_t block) const {
+  const std::int32_t first =
+      distribution_.first_owner_of(at.node, block, at.planned, at.panel.blocks());
+  std::vector<std::int32_t> processes;
+  for (std::int32_t row = 0; row < at.grid_rows; ++row)
+    processes.push_back(first + row * distribution_.grid_columns(at.node));
+  return processes;
+}
+
+// Rows of a front's that a row of the grid solves for or updates.
+template <class T>
+std::vector<IndexRange> SharedSolve<T>::rows_at(const Open& at, std::int32_t row,
+                                                IndexRange of) const {
   const auto strips = view_.factor.strips_of(at.front);
-  if (strips.empty()) return {of};
+  if (strips.empty()) return row == 0 ? std::vector{of} : std::vector<IndexRange>();
   std::vector<IndexRange> ranges;
   for (std::size_t s = 0; s + 1 < strips.size(); ++s) {
     const IndexRange rows{std::max(of.begin, strips[s]), std::min(of.end, strips[s + 1])};
-    if (rows.begin < rows.end && grid_row(at.node, at.front, strips[s]) == at.mine)
+    if (rows.begin < rows.end && grid_row(at.node, at.front, strips[s]) == row)
       ranges.push_back(rows);
   }
   return ranges;
@@ -118,16 +131,20 @@ void SharedSolve<T>::forward(std::int32_t node) {
     const std::int32_t first = at.panel.first(run.begin),
                        last = std::min(at.panel.first(run.end), at.panel.columns());
     if (k > 0)
-      receive_from(at, first, fronts_.slots_before(at.front, run.begin),
-                   owner_in_run(at, runs[k - 1]), MessageTag::kForward);
+      receive_from(at, first, slots_along(at, run.begin), owner_in_run(at, runs[k - 1]),
+                   MessageTag::kForward);
     forward_run(at, run, panels->data());
     for (const auto& [begin, end] : own_rows(at, {first, last}))
       from_vector(at, begin, end, false, b_);
-    if (k + 1 < runs.size())
-      send_from(at, last, fronts_.slots_before(at.front, run.end),
-                owner_in_run(at, runs[k + 1]), MessageTag::kForward);
-    else
+    if (k + 1 == runs.size()) {
       keep_out(at);
+      continue;
+    }
+    send_from(at, last, slots_along(at, run.end), owner_in_run(at, runs[k + 1]),
+              MessageTag::kForward);
+    if (owner_at(at, run.end - 1) == communicator_.rank())
+      send_slots(at, run.end, communicator_.rank(), owner_at(at, run.end),
+                 MessageTag::kForward);
   }
 }
 
@@ -175,7 +192,7 @@ void SharedSolve<T>::pass_on_sums(const Open& at) const {
 // At the last owner, for the parent's turn.
 template <class T>
 void SharedSolve<T>::keep_out(const Open& at) const {
-  keep_slots(at);
+  if (owner_at(at, at.panel.blocks() - 1) == communicator_.rank()) keep_slots(at);
   const Vectors<T> v = vector(at);
   const std::int64_t rows = v.stride - at.panel.columns();
   T* sum = out(at.node);
@@ -199,8 +216,8 @@ void SharedSolve<T>::backward(std::int32_t node) {
     const std::int32_t first = at.panel.first(run.begin),
                        last = std::min(at.panel.first(run.end), columns);
     if (k + 1 < runs.size())
-      receive_from(at, last, fronts_.slots_before(at.front, run.end),
-                   owner_in_run(at, runs[k + 1]), MessageTag::kBackward);
+      receive_from(at, last, slots_along(at, run.end), owner_in_run(at, runs[k + 1]),
+                   MessageTag::kBackward);
     else
       gather_rows(x_, rows, v.data + columns, v.stride);
     backward_run(at, run, panels->data());
@@ -208,8 +225,11 @@ void SharedSolve<T>::backward(std::int32_t node) {
     for (const auto& [begin, end] : own_rows(at, {first, k == 0 ? columns : last}))
       from_vector(at, begin, end, true, x_);
     if (k > 0) {
-      send_from(at, first, fronts_.slots_before(at.front, run.begin),
-                owner_in_run(at, runs[k - 1]), MessageTag::kBackward);
+      send_from(at, first, slots_along(at, run.begin), owner_in_run(at, runs[k - 1]),
+                MessageTag::kBackward);
+      if (owner_at(at, run.begin) == communicator_.rank())
+        send_slots(at, run.begin, communicator_.rank(), owner_at(at, run.begin - 1),
+                   MessageTag::kBackward);
       continue;
     }
     for (const auto& [begin, end] : own_rows(at, {columns, at.panel.rows()}))

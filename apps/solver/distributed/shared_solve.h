@@ -72,6 +72,7 @@ class SharedSolve {
     std::int32_t node, front;
     Trapezoid panel;
     std::int32_t slots;
+    std::int32_t planned;  ///< block columns of the panel without delayed columns
     std::int32_t grid_rows;
     std::int32_t mine;  ///< row of the grid that this process is in
   };
@@ -83,6 +84,7 @@ class SharedSolve {
   struct Passage {
     std::int32_t from, to;
     std::vector<std::int32_t> rows;  ///< numbers among the child's
+    bool delayed;                    ///< delayed columns go along
   };
   class GridColumn;
 
@@ -93,7 +95,22 @@ class SharedSolve {
       const Open& at, std::span<const BlockRun> runs) const;
   void forward_run(const Open& at, const BlockRun& run, const T* panels) const;
   void backward_run(const Open& at, const BlockRun& run, const T* panels) const;
-  [[nodiscard]] std::vector<IndexRange> own_rows(const Open& at, IndexRange of) const;
+  [[nodiscard]] std::vector<IndexRange> rows_at(const Open& at, std::int32_t row,
+                                                IndexRange of) const;
+  [[nodiscard]] std::vector<IndexRange> own_rows(const Open& at, IndexRange of) const {
+    return rows_at(at, at.mine, of);
+  }
+  [[nodiscard]] std::vector<std::int32_t> column_at(const Open& at,
+                                                    std::int32_t block) const;
+  [[nodiscard]] std::int32_t owner_at(const Open& at, std::int32_t block) const {
+    return distribution_.owner_of(at.node, block, at.planned, at.panel.blocks());
+  }
+  // Slots that go along with the front's rows; of a grid from diagonal to diagonal.
+  [[nodiscard]] std::int32_t slots_along(const Open& at, std::int32_t block) const {
+    return at.grid_rows == 1 ? fronts_.slots_before(at.front, block) : 0;
+  }
+  void send_slots(const Open& at, std::int32_t block, std::int32_t from, std::int32_t to,
+                  MessageTag tag) const;
   [[nodiscard]] std::vector<Passage> passages(const Open& at, const Child& child) const;
   void forward(std::int32_t node);
   void backward(std::int32_t node);
@@ -106,7 +123,7 @@ class SharedSolve {
   [[nodiscard]] std::span<std::int32_t> places_of(const Open& at,
                                                   const Child& child) const;
   void take_out(const Open& at, const Child& child, const Passage& passage) const;
-  void add_out(const Open& at, const Child& child, std::span<const std::int32_t> rows,
+  void add_out(const Open& at, const Child& child, const Passage& passage,
                const T* part) const;
   void pass_down(const Open& at, const Child& child, const Passage& passage) const;
   void send_from(const Open& at, std::int32_t row, std::int32_t slots, std::int32_t to,

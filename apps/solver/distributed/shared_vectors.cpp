@@ -80,7 +80,8 @@ void SharedSolve<T>::scatter_delayed(std::int32_t child, const T* from) const {
 }
 
 // Between those who have a child's rows below its panel and the first owners of its
-// parent: in one order everywhere.
+// parent: in one order everywhere. Columns that it delayed go from its tail to the strip
+// that has them.
 template <class T>
 auto SharedSolve<T>::passages(const Open& at, const Child& child) const
     -> std::vector<Passage> {
@@ -90,17 +91,32 @@ auto SharedSolve<T>::passages(const Open& at, const Child& child) const
   };
   if (!here(below) && !here(above)) return {};
   const std::span<const std::int32_t> places = places_of(at, child);
-  const std::int32_t pivots = view_.symbolic.pivots(child.front);
+  const std::int32_t panel =
+      view_.symbolic.pivots(child.front) + view_.factor.delayed_in(child.front);
+  const std::int32_t own = view_.symbolic.pivots(at.front);
+  const std::int32_t moved = at.panel.columns() - own;
   std::vector<Passage> result;
   for (const std::int32_t from : below)
-    for (const std::int32_t to : above) result.push_back({from, to, {}});
+    for (const std::int32_t to : above) result.push_back({from, to, {}, false});
   for (std::int32_t row = 0; row < std::ssize(places); ++row) {
-    const std::size_t from = grid_row(child.node, child.front, pivots + row),
-                      to = grid_row(at.node, at.front, places[row]);
+    const std::int32_t place = places[row] < own ? places[row] : places[row] + moved;
+    const std::size_t from = grid_row(child.node, child.front, panel + row),
+                      to = grid_row(at.node, at.front, place);
     result[from * above.size() + to].rows.push_back(row);
   }
-  if (result.size() > 1)
-    std::erase_if(result, [](const Passage& each) { return each.rows.empty(); });
+  if (result.size() == 1) {
+    result[0].delayed = true;
+    return result;
+  }
+  if (delayed_by(at, child.number) > 0) {
+    const std::int32_t tail = distribution_.owner_of(
+        child.node, view_.tree.panel(view_.symbolic, child.front).blocks() - 1);
+    const auto from =
+        static_cast<std::size_t>(std::ranges::find(below, tail) - below.begin());
+    result[from * above.size() + grid_row(at.node, at.front, own)].delayed = true;
+  }
+  std::erase_if(result,
+                [](const Passage& each) { return each.rows.empty() && !each.delayed; });
   return result;
 }
 
@@ -121,12 +137,13 @@ void SharedSolve<T>::take_out(const Open& at, const Child& child,
   const std::int32_t me = communicator_.rank();
   if (passage.from != me && passage.to != me) return;
   const auto rows = std::ssize(passage.rows);
-  const std::int32_t more = passage.from == me ? view_.factor.delayed_out(child.front)
-                                               : delayed_by(at, child.number);
+  const std::int32_t more = !passage.delayed     ? 0
+                            : passage.from == me ? view_.factor.delayed_out(child.front)
+                                                 : delayed_by(at, child.number);
   const std::span<T> part = message(rows + more);
   if (passage.from != me) {
     receive(communicator_, part, passage.from, MessageTag::kForward);
-    return add_out(at, child, passage.rows, part.data());
+    return add_out(at, child, passage, part.data());
   }
   const T* const left =
       distribution_.shared(child.node) ? out(child.node) : local_.out(child.node);
@@ -134,24 +151,24 @@ void SharedSolve<T>::take_out(const Open& at, const Child& child,
   T* next = part.data();
   for (std::int32_t v = 0; v < b_.count; ++v)
     for (const std::int32_t row : passage.rows) *next++ = left[v * all + row];
-  gather_delayed(child.front, next);
-  if (passage.to == me) return add_out(at, child, passage.rows, part.data());
+  if (passage.delayed) gather_delayed(child.front, next);
+  if (passage.to == me) return add_out(at, child, passage, part.data());
   send(communicator_, std::span<const T>(part), passage.to, MessageTag::kForward);
 }
 
 template <class T>
-void SharedSolve<T>::add_out(const Open& at, const Child& child,
-                             std::span<const std::int32_t> rows, const T* part) const {
+void SharedSolve<T>::add_out(const Open& at, const Child& child, const Passage& passage,
+                             const T* part) const {
   const std::span<const std::int32_t> places = places_of(at, child);
   const std::int32_t own = view_.symbolic.pivots(at.front);
   const std::int32_t moved = at.panel.columns() - own;
   const Vectors<T> v = vector(at);
   for (std::int32_t k = 0; k < v.count; ++k)
-    for (const std::int32_t row : rows) {
+    for (const std::int32_t row : passage.rows) {
       const std::int32_t place = places[row];
       v.data[k * v.stride + (place < own ? place : place + moved)] += *part++;
     }
-  if (moved == 0) return;
+  if (moved == 0 || !passage.delayed) return;
   const std::int32_t more = delayed_by(at, child.number);
   for (std::int32_t k = 0; k < v.count; ++k)
     for (std::int32_t i = 0; i < more; ++i)
@@ -170,7 +187,7 @@ void SharedSolve<T>::pass_down(const Open& at, const Child& child,
   const std::int32_t from = passage.to, to = passage.from;  // the other way
   if (from == to) return;
   if (from == communicator_.rank()) {
-    const std::int32_t more = delayed_by(at, child.number);
+    const std::int32_t more = passage.delayed ? delayed_by(at, child.number) : 0;
     const std::span<T> part = message(count + more);
     gather_rows(x_, rows, part.data(), count);
     T* next = part.data() + count * b_.count;
@@ -179,9 +196,11 @@ void SharedSolve<T>::pass_down(const Open& at, const Child& child,
         *next++ = x_.data[v * x_.stride + place_of(at.front, child.place + i, true)];
     send(communicator_, std::span<const T>(part), to, MessageTag::kBackward);
   } else if (to == communicator_.rank()) {
-    const std::span<T> part = message(count + view_.factor.delayed_out(child.front));
+    const std::int32_t more = passage.delayed ? view_.factor.delayed_out(child.front) : 0;
+    const std::span<T> part = message(count + more);
     receive(communicator_, part, from, MessageTag::kBackward);
     scatter_rows(part.data(), count, rows, x_);
+    if (!passage.delayed) return;
     scatter_delayed(child.front, part.data() + count * b_.count);
   }
 }

@@ -50,7 +50,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
   open_low_rank();
   if (kind() == FactorKind::kCholesky) return;
   if (context.tree.nodes[context.tree.node_of_front[front]].shared &&
-      context.pivoting.delay_reserve > 0)
+      (context.pivoting.delay_reserve > 0 || strips() > 1))
     open_exchange();
   const std::int32_t first = symbolic.first_column[front];
   row_order_ = own != nullptr ? own->row_order.data() : factor.row_order.data() + first;

@@ -126,7 +126,8 @@ class Front {
   /// @param contribution  zeroed
   /// @param share         of one that processes share. Slots follow the elimination in
   ///                      block columns that are here, and in all rows below the panel
-  ///                      where its last block is
+  ///                      where its last block is; of several strips in rows whose
+  ///                      diagonal block, or tile of the last panel block, is here
   Front(const FrontContext<T>& context, std::int32_t front, T* panel, T* contribution,
         FrontShare<T> share = {});
 
@@ -175,6 +176,29 @@ class Front {
   void accept(std::int32_t block);
   void finish_pivots();
 
+  // Of a block column whose rows several processes have (front_spread.cpp), between
+  // factor() and accept(). Whoever has the diagonal block sends a trial(), by which the
+  // others solve() for their rows; the least that anybody has borne() is in force:
+  // agree() at each of them. If then something is left to do over all rows,
+  // tries_again(), the others send what is left of theirs, and take it back.
+  /// The diagonal block, so many columns of it: `width` squared entries; the notes go
+  /// along.
+  void trial(std::int32_t block, T* diagonal) const;
+  /// @param diagonal  where it was received, until accept(); notes and D are here
+  void open_trial(std::int32_t block, T* diagonal);
+  /// Columns that all rows here bear, at most those that were tried.
+  [[nodiscard]] std::int32_t borne(std::int32_t block) const;
+  [[nodiscard]] std::int32_t tried(std::int32_t block) const {
+    return opened(block) ? opened(block)->counts.eliminated : 0;
+  }
+  [[nodiscard]] bool tries_again(std::int32_t block, std::int32_t agreed) const;
+  /// Puts the columns after the first `agreed` back in the rows here.
+  /// @param more  what is left is tried again, or taken as it is, over all rows
+  void agree(std::int32_t block, std::int32_t agreed, bool more);
+  /// Rows [begin, end) of a strip elsewhere, from column `agreed` on, side by side.
+  void add_rest(std::int32_t block, std::int32_t begin, std::int32_t end,
+                std::array<T*, 2> sides);
+
   /// Whether a tile is here.
   [[nodiscard]] bool has(std::int32_t strip, std::int32_t block) const {
     return share_.mine.empty() || share_.mine[block * strips() + strip] != 0;
@@ -205,7 +229,8 @@ class Front {
   [[nodiscard]] std::int32_t put_off(std::int32_t block) const {
     return block_column(storage_, block).width - notes_[block][0];
   }
-  /// Slots of blocks before it, and their rows in it.
+  /// Slots of blocks before it, and their rows in it; of several strips also what it puts
+  /// off among itself.
   [[nodiscard]] std::int32_t slots_before(std::int32_t block) const {
     return slot_rows_[block].count;
   }
@@ -219,6 +244,10 @@ class Front {
     return {d_ + 2 * std::int64_t{column.first},
             2 * static_cast<std::size_t>(column.width)};
   }
+  /// Of several strips: rows [begin, end) of the slots under the panel, which are
+  /// followed here, side by side; and where the last block is, before finish_pivots().
+  void copy_tail_rows(std::int32_t begin, std::int32_t end, T* to) const;
+  void put_tail_rows(std::int32_t begin, std::int32_t end, const T* from);
   /// What finish_pivots() left at the owner of the last block, and memory for it
   /// elsewhere.
   [[nodiscard]] Parts tail();
@@ -257,6 +286,7 @@ class Front {
   struct Slots {
     std::int32_t count = 0;
     std::array<std::vector<T>, 2> rows;  // count x width: of L; LU: of U transposed
+    std::vector<T> corner;  // of several strips: what the block puts off, in itself
 
     [[nodiscard]] const std::vector<T>& right() const {
       return rows[1].empty() ? rows[0] : rows[1];
@@ -284,8 +314,15 @@ class Front {
                      std::int32_t end);
   void open_delays();
   void open_exchange();
-  [[nodiscard]] bool follows(std::int32_t panel) const { return has(0, panel); }
+  [[nodiscard]] bool follows(std::int32_t panel) const {
+    return has(strip_of(panel), panel);
+  }
   [[nodiscard]] bool follows_tail() const { return follows(panels() - 1); }
+  [[nodiscard]] std::vector<IndexRange> row_groups(std::int32_t begin,
+                                                   std::int32_t end) const;
+  [[nodiscard]] std::vector<IndexRange> followed_after(std::int32_t block) const;
+  [[nodiscard]] std::vector<T> corner_of(const BlockColumn<T>& column,
+                                         std::int32_t eliminated) const;
   void gather_tail();
   void add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t begin,
                  std::int32_t end);
@@ -293,19 +330,32 @@ class Front {
   struct OpenPanel {
     Slots slots;
     kernels::PivotCounts counts;  ///< of the diagonal block
-    std::int32_t end;             ///< of the rows that factor() took with it
+    std::int32_t end = 0;         ///< of the rows that factor() took with it
+    T* trial = nullptr;           ///< the diagonal block, where it is not in its tile
+    std::int32_t agreed = -1;     ///< columns in force; -1: nobody has agreed
+    bool more = true;             ///< what is left is looked at
     struct Rows {
       std::int32_t begin, end, kept;
     };
+    struct Rest {
+      std::int32_t begin, end;
+      std::array<T*, 2> sides;  ///< where column 0 would be
+    };
+    std::vector<Rest> rest;
     std::mutex mutex;  ///< guards `rows`
     std::vector<Rows> rows;
   };
+  [[nodiscard]] const std::unique_ptr<OpenPanel>& opened(std::int32_t block) const {
+    return open_[follows(block) ? 0 : 1];
+  }
   /// A block column, or some of its rows, and the slots, as kernels take them.
   struct PivotRows {
     std::vector<kernels::RowSegment<T>> lower, upper;
   };
-  void add_rows(const BlockColumn<T>& column, std::int32_t begin, std::int32_t end,
+  void add_rows(std::int32_t block, std::int32_t begin, std::int32_t end,
                 PivotRows& rows) const;
+  void add_all_rows(std::int32_t block, PivotRows& rows) const;
+  [[nodiscard]] BlockColumn<T> tried_column(std::int32_t block) const;
   void add_slots(Slots& slots, PivotRows& rows) const;
   [[nodiscard]] kernels::PivotBlock<T> pivot_block(const BlockColumn<T>& column,
                                                    const PivotRows& rows) const;
@@ -313,7 +363,10 @@ class Front {
                             std::int32_t end);
   void close_panel(std::int32_t block, const BlockColumn<T>& column,
                    std::int32_t eliminated, const Slots& slots);
-  [[nodiscard]] std::int32_t agree(const BlockColumn<T>& column);
+  void take_orders(std::int32_t block);
+  void note(std::int32_t block, const BlockColumn<T>& column, std::int32_t eliminated);
+  [[nodiscard]] std::int32_t try_again(std::int32_t block, const BlockColumn<T>& column,
+                                       OpenPanel& open);
   [[nodiscard]] Slots slots_beside(const BlockColumn<T>& column) const;
   template <class MayLeave>
   std::int32_t take_pivots(const kernels::PivotBlock<T>& block, MayLeave may_leave);
@@ -325,12 +378,15 @@ class Front {
   std::int32_t take_rest(const kernels::PivotBlock<T>& rest, Rest rule);
   [[nodiscard]] std::span<T> pivot_scratch(std::int32_t width,
                                            std::vector<T>& large) const;
-  bool pay_for_slots(std::int32_t slots, std::int32_t count);
+  [[nodiscard]] bool pay_for_slots(std::int32_t slots, std::int32_t count) const;
   void take_all(const kernels::PivotBlock<T>& block, bool last_resort,
                 std::span<T> scratch);
   void log_counts(const kernels::PivotCounts& counts, bool last_resort);
-  void pass_on(const BlockColumn<T>& column, std::int32_t eliminated, const Slots& slots);
-  void leave_slots(const BlockColumn<T>& column, std::int32_t eliminated,
+  void pass_on(std::int32_t block, const BlockColumn<T>& column, std::int32_t eliminated,
+               const Slots& slots);
+  void leave_slots(std::int32_t block, const BlockColumn<T>& column,
+                   std::int32_t eliminated, const Slots& before);
+  void grow_corner(const BlockColumn<T>& column, std::int32_t eliminated,
                    const Slots& before);
   /// Rows of factored columns.
   struct FactoredRows {
@@ -364,7 +420,8 @@ class Front {
   T* d_ = nullptr;
   std::vector<std::int32_t> eliminated_;  // columns of each block; Cholesky: all of them
   std::vector<T> corner_;  // slots x slots: what is left of them among themselves
-  std::unique_ptr<OpenPanel> open_;
+  // With the diagonal block here, and elsewhere: one of each at most.
+  std::array<std::unique_ptr<OpenPanel>, 2> open_;
   FrontShare<T> share_;
   std::vector<std::vector<std::int32_t>> notes_;  // shared, of each block of the panel
   std::vector<Slots> slot_rows_;                  // likewise

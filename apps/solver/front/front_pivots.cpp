@@ -58,14 +58,14 @@ bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
 
 }  // namespace
 
-// The rows [begin, end) of a block column, under its diagonal block.
+// The rows [begin, end) of a block column, under its diagonal block: of one strip.
 template <class T>
-void Front<T>::add_rows(const BlockColumn<T>& column, std::int32_t begin,
-                        std::int32_t end, PivotRows& rows) const {
+void Front<T>::add_rows(std::int32_t block, std::int32_t begin, std::int32_t end,
+                        PivotRows& rows) const {
+  const BlockTile<T> tile = block_tile(storage_, block, std::min(begin, order() - 1));
   for (std::int32_t side = 0; side < storage_.sides; ++side)
     (side == 0 ? rows.lower : rows.upper)
-        .push_back(
-            {column.data[side] + (begin - column.first), column.leading, end - begin});
+        .push_back({tile.row(side, begin), tile.leading(), end - begin});
 }
 
 template <class T>
@@ -97,7 +97,7 @@ void Front<T>::factor_with_pivoting(std::int32_t block, const BlockColumn<T>& co
   if (storage_.sides == 2) join_diagonal(column);
   Slots slots = slots_beside(column);
   PivotRows rows;
-  add_rows(column, column.first + column.width, end, rows);
+  add_rows(block, column.first + column.width, end, rows);
   add_slots(slots, rows);
   const PivotBlock<T> pivots = pivot_block(column, rows);
   if (end == order()) {
@@ -106,29 +106,39 @@ void Front<T>::factor_with_pivoting(std::int32_t block, const BlockColumn<T>& co
     return close_panel(block, column, eliminated, slots);
   }
   std::vector<T> large;
-  open_ = std::make_unique<OpenPanel>();
-  open_->counts = kernels::factor_pivot_block(
+  std::unique_ptr<OpenPanel>& open = open_[0];
+  open = std::make_unique<OpenPanel>();
+  open->counts = kernels::factor_pivot_block(
       kind(), pivots, {context_.pivoting.threshold, context_.pivoting.zero, false},
       pivot_scratch(column.width, large));
-  open_->slots = std::move(slots);
-  open_->end = end;
+  open->slots = std::move(slots);
+  open->end = end;
+  if (!notes_.empty()) note(block, column, open->counts.eliminated);
 }
 
 template <class T>
-void Front<T>::close_panel(std::int32_t block, const BlockColumn<T>& column,
-                           std::int32_t eliminated, const Slots& slots) {
-  if (slots.count > 0) pass_on(column, eliminated, slots);
-  if (eliminated < column.width) leave_slots(column, eliminated, slots);
-  eliminated_[block] = eliminated;
-  if (delays() != nullptr) delays()->eliminated[block] = eliminated;
-  if (notes_.empty()) return;
+void Front<T>::note(std::int32_t block, const BlockColumn<T>& column,
+                    std::int32_t eliminated) {
   std::vector<std::int32_t>& notes = notes_[block];
   notes[0] = eliminated;
   const std::int32_t* const orders[] = {row_order_, column_order_};
   for (std::int32_t side = 0; side < storage_.sides; ++side)
     std::copy_n(orders[side] + column.first, column.width,
                 notes.data() + 1 + side * column.width);
+}
+
+template <class T>
+void Front<T>::close_panel(std::int32_t block, const BlockColumn<T>& column,
+                           std::int32_t eliminated, const Slots& slots) {
+  if (!slots.rows[0].empty()) pass_on(block, column, eliminated, slots);
+  if (eliminated < column.width) leave_slots(block, column, eliminated, slots);
+  eliminated_[block] = eliminated;
+  if (delays() != nullptr) delays()->eliminated[block] = eliminated;
+  if (notes_.empty()) return;
+  note(block, column, eliminated);
   slot_rows_[block] = slots;
+  if (strips() > 1 && follows(block) && eliminated < column.width)
+    slot_rows_[block].corner = corner_of(column, eliminated);
 }
 
 template <class T>
@@ -159,7 +169,7 @@ std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leav
 
 // Whether `count` more columns may go on as slots: the memory for it must be left.
 template <class T>
-bool Front<T>::pay_for_slots(std::int32_t slots, std::int32_t count) {
+bool Front<T>::pay_for_slots(std::int32_t slots, std::int32_t count) const {
   const AssemblyTree& tree = context_.tree;
   const std::int64_t order = pivots() + contribution_rows(), after = slots + count;
   if (tree.nodes[tree.node_of_front[front_]].shared)
@@ -254,7 +264,7 @@ void Front<T>::gather_tail() {
     std::vector<T>& tail = own->tail[side];
     tail.resize(leading * slots);
     for (std::int32_t s = 0; s < slots; ++s) {
-      if (side == 0)
+      if (side == 0 && !corner_.empty())
         std::copy_n(corner_.data() + std::int64_t{s} * slots, slots,
                     tail.data() + s * leading);
       std::copy_n(passed.data() + s * order + pivots(), rows,
@@ -299,8 +309,8 @@ void Front<T>::finish_pivots() {
 #define ESPALIER_INSTANTIATE(T)                                                          \
   template void Front<T>::factor_with_pivoting(std::int32_t, const BlockColumn<T>&,      \
                                                std::int32_t);                            \
-  template void Front<T>::add_rows(const BlockColumn<T>&, std::int32_t, std::int32_t,    \
-                                   PivotRows&) const;                                    \
+  template void Front<T>::add_rows(std::int32_t, std::int32_t, std::int32_t, PivotRows&) \
+      const;                                                                             \
   template void Front<T>::add_slots(Slots&, PivotRows&) const;                           \
   template PivotBlock<T> Front<T>::pivot_block(const BlockColumn<T>&, const PivotRows&)  \
       const;                                                                             \
@@ -309,7 +319,7 @@ void Front<T>::finish_pivots() {
   template std::span<T> Front<T>::pivot_scratch(std::int32_t, std::vector<T>&) const;    \
   template std::int32_t Front<T>::continue_pivots(const PivotBlock<T>&, std::int32_t,    \
                                                   Rest);                                 \
-  template bool Front<T>::pay_for_slots(std::int32_t, std::int32_t);                     \
+  template bool Front<T>::pay_for_slots(std::int32_t, std::int32_t) const;               \
   template void Front<T>::log_counts(const PivotCounts&, bool);                          \
   template void Front<T>::gather_tail();                                                 \
   template void Front<T>::finish_pivots();

@@ -13,10 +13,12 @@ void Front<T>::add_originals(std::int32_t begin, std::int32_t end) {
       std::ranges::lower_bound(*share_.original, begin, {}, &FrontEntry<T>::column);
   for (auto at = first; at != share_.original->end() && at->column < end; ++at) {
     const std::int32_t block = storage_.panel_layout.block_of(at->column);
-    const BlockTile<T> to = block_tile(storage_, block, at->row);
+    const std::int32_t row =
+        at->row < context_.symbolic.pivots(front_) ? at->row : at->row + delayed_in_;
+    const BlockTile<T> to = block_tile(storage_, block, row);
     const std::int64_t column = at->column - storage_.panel_layout.first(block);
     for (std::int32_t side = 0; side < storage_.sides; ++side)
-      to.row(side, at->row)[column * to.leading()] += at->value[side];
+      to.row(side, row)[column * to.leading()] += at->value[side];
   }
 }
 

@@ -72,7 +72,15 @@ void Front<T>::add_entry(std::int32_t i, std::int32_t j, T value, std::int32_t b
     std::swap(i, j);
     value = across(value);
   }
-  if (j >= begin && j < end) storage_.column(side, j)[i] += value;
+  if (j < begin || j >= end) return;
+  if (storage_.strips.empty()) {
+    storage_.column(side, j)[i] += value;
+    return;
+  }
+  const std::int32_t block = block_of(j);
+  if (!has(strip_of_row(storage_.strips, i), block)) return;
+  const BlockTile<T> tile = block_tile(storage_, block, i);
+  tile.row(side, i)[(j - first_row(block)) * std::int64_t{tile.leading()}] += value;
 }
 
 template <class T>
@@ -96,8 +104,8 @@ auto Front<T>::slots_beside(const BlockColumn<T>& column) const -> Slots {
 
 // The columns eliminated in a block, applied to the slots that left earlier ones.
 template <class T>
-void Front<T>::pass_on(const BlockColumn<T>& column, std::int32_t eliminated,
-                       const Slots& slots) {
+void Front<T>::pass_on(std::int32_t block, const BlockColumn<T>& column,
+                       std::int32_t eliminated, const Slots& slots) {
   FrontDelays<T>& own = *delays();
   const std::int64_t order = pivots() + contribution_rows();
   const std::int32_t count = slots.count;
@@ -116,61 +124,59 @@ void Front<T>::pass_on(const BlockColumn<T>& column, std::int32_t eliminated,
     for (std::int32_t s = 0; s < count; ++s)
       for (std::int32_t k = 0; k < column.width; ++k)
         passed[s * order + column.first + k] = across(rows[s + std::int64_t{k} * count]);
-    // By blocks, as processes that share the front have them: the same bits.
-    const auto update_rows = [&](std::int32_t first, std::int32_t height) {
-      kernels::update_general(height, count, eliminated,
-                              column.data[side] + (first - column.first), column.leading,
-                              side == 0 ? right : left, count, passed.data() + first,
-                              static_cast<std::int32_t>(order));
-    };
-    const Trapezoid& layout = storage_.panel_layout;
-    for (std::int32_t j = layout.block_of(column.first) + 1; j < layout.blocks(); ++j)
-      if (follows(j)) update_rows(layout.first(j), layout.width(j));
-    if (follows_tail()) update_rows(pivots(), contribution_rows());
+    // By blocks and groups of rows, as processes that share the front have them: the
+    // same bits.
+    for (const auto& [begin, end] : followed_after(block)) {
+      const BlockTile<T> tile = block_tile(storage_, block, begin);
+      kernels::update_general(end - begin, count, eliminated, tile.row(side, begin),
+                              tile.leading(), side == 0 ? right : left, count,
+                              passed.data() + begin, static_cast<std::int32_t>(order));
+    }
   }
   if (follows_tail())
     kernels::update_general(count, count, eliminated, left, count, right, count,
                             corner_.data(), count);
 }
 
+// Rows behind a block column in which slots are followed here: those of later blocks of
+// the panel, and of groups of rows under it.
+template <class T>
+std::vector<IndexRange> Front<T>::followed_after(std::int32_t block) const {
+  const Trapezoid& layout = storage_.panel_layout;
+  std::vector<IndexRange> rows;
+  for (std::int32_t j = block + 1; j < layout.blocks(); ++j)
+    if (follows(j)) rows.push_back({layout.first(j), layout.first(j) + layout.width(j)});
+  const std::int32_t last = panels() - 1;
+  for (const IndexRange& group : row_groups(pivots(), order()))
+    if (has(storage_.strips.empty() ? 0 : strip_of_row(storage_.strips, group.begin),
+            last))
+      rows.push_back(group);
+  return rows;
+}
+
 // The columns of a block that were not eliminated become slots.
 template <class T>
-void Front<T>::leave_slots(const BlockColumn<T>& column, std::int32_t eliminated,
-                           const Slots& before) {
+void Front<T>::leave_slots(std::int32_t block, const BlockColumn<T>& column,
+                           std::int32_t eliminated, const Slots& before) {
   auto& own = context_.factor.front[front_].delays;
   if (own == nullptr) {
     own = std::make_unique<FrontDelays<T>>();
     for (std::int32_t k = 0; k < panels(); ++k)
       own->eliminated.push_back(storage_.panel_layout.width(k));
   }
-  const std::int32_t old = before.count, more = column.width - eliminated;
+  const std::int32_t old = own->slots(), more = column.width - eliminated;
   const std::int64_t after = old + more, order = pivots() + contribution_rows();
-  std::vector<T> corner(after * after);
-  for (std::int32_t j = 0; j < old; ++j)
-    std::copy_n(corner_.data() + std::int64_t{j} * old, old, corner.data() + j * after);
-  for (std::int32_t t = 0; t < more; ++t) {
-    const std::int64_t k = eliminated + t;
-    for (std::int32_t s = 0; s < old; ++s) {
-      corner[s + (old + t) * after] = before.rows[0][s + k * old];
-      corner[old + t + s * after] = across(before.right()[s + k * old]);
-    }
-    for (std::int32_t u = 0; u < more; ++u) {
-      const std::int64_t l = eliminated + u;
-      const bool stored = storage_.sides == 2 || l >= k;
-      corner[old + u + (old + t) * after] =
-          stored ? column.data[0][l + k * column.leading]
-                 : across(column.data[0][k + l * column.leading]);
-    }
-  }
-  corner_ = std::move(corner);
+  if (follows_tail()) grow_corner(column, eliminated, before);
   for (std::int32_t side = 0; side < storage_.sides; ++side) {
     own->passed[side].resize(order * after);
-    for (std::int32_t t = 0; t < more; ++t) {
-      const T* const source =
-          column.data[side] + (eliminated + t) * std::int64_t{column.leading};
-      std::copy(
-          source + column.width, source + column.leading,
-          own->passed[side].data() + (old + t) * order + column.first + column.width);
+    for (const auto& [begin, end] : followed_after(block)) {
+      const BlockTile<T> tile = block_tile(storage_, block, begin);
+      for (std::int32_t t = 0; t < more; ++t) {
+        const T* const source =
+            tile.row(side, begin) + (eliminated + t) * std::int64_t{tile.leading()};
+        std::copy(source, source + (end - begin),
+                  own->passed[side].data() + (old + t) * order + begin);
+      }
     }
   }
   for (std::int32_t k = eliminated; k < column.width; ++k) {
@@ -181,13 +187,57 @@ void Front<T>::leave_slots(const BlockColumn<T>& column, std::int32_t eliminated
   }
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                       \
-  template void Front<T>::open_delays();                                              \
-  template void Front<T>::add_delayed(std::int32_t, std::span<const std::int32_t>,    \
-                                      std::int32_t, std::int32_t);                    \
-  template auto Front<T>::slots_beside(const BlockColumn<T>&) const->Slots;           \
-  template void Front<T>::pass_on(const BlockColumn<T>&, std::int32_t, const Slots&); \
-  template void Front<T>::leave_slots(const BlockColumn<T>&, std::int32_t, const Slots&);
+// What the columns of a block that were not eliminated have in its own rows.
+template <class T>
+std::vector<T> Front<T>::corner_of(const BlockColumn<T>& column,
+                                   std::int32_t eliminated) const {
+  const std::int32_t more = column.width - eliminated;
+  std::vector<T> corner(static_cast<std::size_t>(more) * more);
+  for (std::int32_t t = 0; t < more; ++t)
+    for (std::int32_t u = 0; u < more; ++u) {
+      const std::int64_t k = eliminated + t, l = eliminated + u;
+      const bool stored = storage_.sides == 2 || l >= k;
+      corner[u + static_cast<std::size_t>(t) * more] =
+          stored ? column.data[0][l + k * column.leading]
+                 : across(column.data[0][k + l * column.leading]);
+    }
+  return corner;
+}
+
+// The slots among themselves, with those of a block: where the tail is going to be.
+template <class T>
+void Front<T>::grow_corner(const BlockColumn<T>& column, std::int32_t eliminated,
+                           const Slots& before) {
+  const std::int32_t old = before.count, more = column.width - eliminated;
+  const std::int64_t after = old + more;
+  std::vector<T> corner(after * after);
+  for (std::int32_t j = 0; j < old; ++j)
+    std::copy_n(corner_.data() + std::int64_t{j} * old, old, corner.data() + j * after);
+  const std::vector<T> own =
+      before.corner.empty() ? corner_of(column, eliminated) : before.corner;
+  for (std::int32_t t = 0; t < more; ++t) {
+    const std::int64_t k = eliminated + t;
+    for (std::int32_t s = 0; s < old; ++s) {
+      corner[s + (old + t) * after] = before.rows[0][s + k * old];
+      corner[old + t + s * after] = across(before.right()[s + k * old]);
+    }
+    std::copy_n(own.data() + std::int64_t{t} * more, more,
+                corner.data() + old + (old + t) * after);
+  }
+  corner_ = std::move(corner);
+}
+
+#define ESPALIER_INSTANTIATE(T)                                                          \
+  template void Front<T>::open_delays();                                                 \
+  template void Front<T>::add_delayed(std::int32_t, std::span<const std::int32_t>,       \
+                                      std::int32_t, std::int32_t);                       \
+  template auto Front<T>::slots_beside(const BlockColumn<T>&) const->Slots;              \
+  template void Front<T>::pass_on(std::int32_t, const BlockColumn<T>&, std::int32_t,     \
+                                  const Slots&);                                         \
+  template std::vector<T> Front<T>::corner_of(const BlockColumn<T>&, std::int32_t)       \
+      const;                                                                             \
+  template void Front<T>::leave_slots(std::int32_t, const BlockColumn<T>&, std::int32_t, \
+                                      const Slots&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

@@ -348,8 +348,10 @@ void run_sequential_node(const FrontContext<T>& context, std::int32_t node) {
 
 template <class T>
 TileShape shape_of(const FrontContext<T>& context, const Front<T>& front) {
+  const std::int32_t planned =
+      context.tree.panel(context.symbolic, front.front()).blocks();
   return tile_shape(context.tree, front.front(), front.panels(), front.blocks(),
-                    context.pivoting.delay_reserve > 0);
+                    context.pivoting.delay_reserve > 0, front.panels() - planned);
 }
 
 template <class T>
@@ -361,7 +363,7 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
     return block < shape.blocks ? block_column(front.storage(), block).first
                                 : front.order();
   };
-  const std::int32_t end = first_of((task.row + 1) * shape.group);
+  const std::int32_t end = first_of(shape.first_block(task.row + 1));
   switch (task.kind) {
     case Kind::kAssemble:
       assembly.assemble(task.source);
@@ -373,7 +375,7 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
         assembly.give_back(front.put_together(task.column));
       return;
     case Kind::kSolve:
-      return front.solve(task.column, first_of(task.row * shape.group), end);
+      return front.solve(task.column, first_of(shape.first_block(task.row)), end);
     case Kind::kAccept:
       if (front.is_low_rank()) return assembly.give_back(front.put_together(task.column));
       return front.accept(task.column);
@@ -385,11 +387,13 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
         return;
       }
       return front.update(task.column, task.source,
-                          first_of(std::max(task.row * shape.group, task.column)), end);
+                          first_of(std::max(shape.first_block(task.row), task.column)),
+                          end);
     case Kind::kFinish:
       return front.finish_pivots();
     case Kind::kAdd:
     case Kind::kTake:
+    case Kind::kPutBack:
       ESPALIER_ASSERT(false, "these are for those who exchange parts of the front");
   }
 }

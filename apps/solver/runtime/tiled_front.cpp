@@ -28,11 +28,15 @@ TileGraph::Mine tiles_here(const TileShape& shape, const Front<T>& front,
   for (std::int32_t j = 0; j < shape.blocks; ++j)
     for (std::int32_t row = 0; row < shape.groups(); ++row)
       mine.push_back(row >= shape.group_of(j) &&
-                     front.has(front.strip_of(row * shape.group), j));
+                     front.has(front.strip_of(shape.first_block(row)), j));
   return mine;
 }
 
-bool of_assembly(Kind kind) { return kind == Kind::kAssemble || kind == Kind::kAdd; }
+// Tasks that the graph of a shared front does not have.
+bool of_exchange(Kind kind) {
+  return kind == Kind::kAssemble || kind == Kind::kAdd || kind == Kind::kTake ||
+         kind == Kind::kPutBack;
+}
 
 }  // namespace
 
@@ -69,7 +73,8 @@ starpu_task* TiledFront<T>::create(const TileTask& task) {
       make_codelet(run_tile_task, "assemble"), make_codelet(run_tile_task, "factor"),
       make_codelet(run_tile_task, "solve"),    make_codelet(run_tile_task, "accept"),
       make_codelet(run_tile_task, "update"),   make_codelet(run_tile_task, "finish"),
-      make_codelet(run_tile_task, "add"),      make_codelet(run_tile_task, "take")};
+      make_codelet(run_tile_task, "add"),      make_codelet(run_tile_task, "take"),
+      make_codelet(run_tile_task, "put back")};
   RunningTask* running = nullptr;
   {
     const std::scoped_lock lock(mutex_);
@@ -116,7 +121,8 @@ template <class T>
 void TiledFront<T>::arrived(std::int32_t panel, std::int32_t begin, std::int32_t end) {
   change_graph([&](std::vector<TileTask>& ready) {
     for (std::int32_t row = shape_.group_of(panel); row < shape_.groups(); ++row) {
-      const std::int32_t first = front_.first_row(std::max(row * shape_.group, panel));
+      const std::int32_t first =
+          front_.first_row(std::max(shape_.first_block(row), panel));
       if (first >= begin && first < end) graph_.arrived(row, panel, ready);
     }
   });
@@ -125,6 +131,21 @@ void TiledFront<T>::arrived(std::int32_t panel, std::int32_t begin, std::int32_t
 template <class T>
 void TiledFront<T>::finished() {
   change_graph([&](std::vector<TileTask>& ready) { graph_.finished(ready); });
+}
+
+template <class T>
+void TiledFront<T>::trial_known(std::int32_t panel) {
+  change_graph([&](std::vector<TileTask>& ready) { graph_.trial_known(panel, ready); });
+}
+
+template <class T>
+void TiledFront<T>::may_accept(std::int32_t panel) {
+  change_graph([&](std::vector<TileTask>& ready) { graph_.may_accept(panel, ready); });
+}
+
+template <class T>
+void TiledFront<T>::may_finish() {
+  change_graph([&](std::vector<TileTask>& ready) { graph_.may_finish(ready); });
 }
 
 template <class T>
@@ -151,14 +172,15 @@ bool TiledFront<T>::stopped() const {
 }
 
 // After a failure the tasks that are left do nothing but end; those of others wait for
-// what is sent. How many columns are put off the processes of a front tell each other:
-// what that follows from is done, with whatever the columns hold.
+// what is sent. How many columns are put off the processes of a front tell each other,
+// and how many the rows of each of them bear: what that follows from is done, with
+// whatever the columns hold.
 template <class T>
 void TiledFront<T>::compute(const TileTask& task) {
-  if (exchange_ != nullptr && (of_assembly(task.kind) || task.kind == Kind::kTake))
+  const bool tells = shape_.has_tail || (shape_.tested && front_.strips() > 1);
+  if (exchange_ != nullptr && of_exchange(task.kind))
     exchange_->compute(task);
-  else if (!stopped() ||
-           (exchange_ != nullptr && shape_.has_tail && task.kind != Kind::kUpdate))
+  else if (!stopped() || (exchange_ != nullptr && tells && task.kind != Kind::kUpdate))
     run_tile(shape_, task, front_, assembly_);
 }
 
@@ -189,7 +211,7 @@ void TiledFront<T>::end(const TileTask& task) {
   const bool of_panel = task.kind == Kind::kFactor || task.kind == Kind::kSolve ||
                         task.kind == Kind::kAccept;
   bool final = false;
-  if (exchange_ == nullptr || (!of_assembly(task.kind) && task.kind != Kind::kTake))
+  if (exchange_ == nullptr || !of_exchange(task.kind))
     change_graph([&](std::vector<TileTask>& ready) {
       graph_.end(task, ready);
       final = of_panel && graph_.column_done(task.column);

@@ -21,7 +21,7 @@ class RunRecorder;
 class FrontExchange {
  public:
   virtual ~FrontExchange() = default;
-  /// Computes kAssemble, kAdd or kTake: the others are the front's.
+  /// Computes kAssemble, kAdd, kTake or kPutBack: the others are the front's.
   virtual void compute(const TileTask& task) = 0;
   /// A task has ended, and what it made ready in the graph is submitted.
   virtual void ended(const TileTask& task) = 0;
@@ -57,15 +57,24 @@ class TiledFront {
 
   // For the exchange, from any thread.
   [[nodiscard]] Front<T>& front() { return front_; }
+  [[nodiscard]] const Front<T>& front() const { return front_; }
   [[nodiscard]] BlockAssembly<T>& assembly() { return assembly_; }
   [[nodiscard]] const TileShape& shape() const { return shape_; }
-  /// Submits a task that is not in the graph.
+  /// Submits a task that is not in the graph: before the last one of the graph has ended,
+  /// or between hold() and release().
   void spawn(const TileTask& task);
+  void hold() { ++to_run_; }
+  void release() { end_one(); }
   /// As TileGraph's.
   void assembled(std::int32_t column);
   /// The tiles of a panel in rows [begin, end), whole groups of them.
   void arrived(std::int32_t panel, std::int32_t begin, std::int32_t end);
   void finished();
+  void trial_known(std::int32_t panel);
+  void may_accept(std::int32_t panel);
+  void may_finish();
+  /// After a failure, here or of another process.
+  [[nodiscard]] bool stopped() const;
 
  private:
   struct RunningTask {
@@ -83,7 +92,6 @@ class TiledFront {
   void submit_all(const std::vector<TileTask>& ready);
   void end_one();
   void write(std::int32_t block);
-  [[nodiscard]] bool stopped() const;
   [[nodiscard]] starpu_task* create(const TileTask& task);
 
   const FrontContext<T>& context_;

@@ -50,7 +50,7 @@ struct FrontSolve<T>::Local {
     std::vector<IndexRange> groups;
     std::int32_t begin = row_of(k + 1);
     for (std::int32_t g = shape.group_of(k); g < shape.groups(); ++g) {
-      const std::int32_t end = row_of((g + 1) * shape.group);
+      const std::int32_t end = row_of(shape.first_block(g + 1));
       if (begin < end) groups.push_back({begin, end});
       begin = end;
     }
@@ -134,9 +134,11 @@ auto FrontSolve<T>::lay_out(std::int32_t front) const -> Local {
   local.strips = view_.factor.strips_of(front);
   local.contribution_width = view_.tree.block_width[front];
   const std::int32_t panels = local.layout.blocks();
+  const std::int32_t planned = view_.tree.panel(view_.symbolic, front).blocks();
   local.shape =
       tile_shape(view_.tree, front, panels,
-                 panels + view_.tree.contribution(view_.symbolic, front).blocks(), false);
+                 panels + view_.tree.contribution(view_.symbolic, front).blocks(), false,
+                 panels - planned);
   return local;
 }
 
@@ -514,7 +516,11 @@ void FrontSolve<T>::forward_blocks(std::int32_t front, const T* storage,
   Local local =
       open_blocks(front, storage, x, slots, block, slots_before(front, begin), spread);
   for (std::int32_t k = begin; k < end; ++k) forward_block(local, k);
-  if (end == local.layout.blocks()) forward_tail(local);
+  if (end < local.layout.blocks()) return;
+  const bool away = spread != nullptr && local.slots > 0;
+  if (away) spread->gather_below();
+  forward_tail(local);
+  if (away) spread->scatter_below();
 }
 
 // What forward() left of a block is not needed where x of it goes.
@@ -527,6 +533,7 @@ void FrontSolve<T>::backward_blocks(std::int32_t front, const T* storage,
   Local local =
       open_blocks(front, storage, x, slots, block, slots_before(front, end), spread);
   if (end == local.layout.blocks()) {
+    if (spread != nullptr && local.slots > 0) spread->gather_below();
     gather_slots(front, z, whole, local);
     backward_tail(local);
   }

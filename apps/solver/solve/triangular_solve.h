@@ -56,6 +56,10 @@ class RowsBelow {
   virtual void apply(std::int32_t block, const Vectors<T>& x) = 0;
   /// x := x - A^H y. @param x  of the block's columns
   virtual void apply_transposed(std::int32_t block, const Vectors<T>& x) = 0;
+  /// The tail has all rows under the panel: brings them here, and back to where they
+  /// were.
+  virtual void gather_below() = 0;
+  virtual void scatter_below() = 0;
 };
 
 /// Solves with single fronts, in the order of elimination: A x = b, or A^T x = b where

@@ -277,8 +277,8 @@ double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
   };
   // Rows of a task in its column, and flops of them: front_flops() counts two as one.
   const auto rows = [&](const TileTask& task) -> Flops {
-    const std::int32_t begin = std::max(task.row * shape.group, task.column);
-    const std::int32_t end = std::min((task.row + 1) * shape.group, shape.blocks);
+    const std::int32_t begin = std::max(shape.first_block(task.row), task.column);
+    const std::int32_t end = shape.first_block(task.row + 1);
     return start[end] - start[begin];
   };
   return parallelism(shape, [&](const TileTask& task) -> Flops {
@@ -299,6 +299,7 @@ double front_workers(const Symbolic& symbolic, const AssemblyTree& tree,
       case TileTask::Kind::kFinish:
       case TileTask::Kind::kAdd:
       case TileTask::Kind::kTake:
+      case TileTask::Kind::kPutBack:
         break;
     }
     return 0;
@@ -422,7 +423,7 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
 }
 
 TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t panels,
-                     std::int32_t blocks, bool may_delay) {
+                     std::int32_t blocks, bool may_delay, std::int32_t extra) {
   constexpr std::int32_t kColumnsPerSlice = 96, kMostSlices = 4;
   constexpr std::int32_t kTileRows = 384, kNarrow = 64, kBatch = 8;
   constexpr std::int32_t kAhead = 4;  // block columns in full: enough tiles to update
@@ -438,9 +439,10 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
                               std::ceil(rows / width));
   return {.panels = panels,
           .blocks = blocks,
-          .group = low_rank
-                       ? 1
-                       : static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(blocks))),
+          .group = low_rank ? 1
+                            : static_cast<std::int32_t>(std::clamp(
+                                  high, 1.0, Flops(std::max(1, blocks - extra)))),
+          .extra = extra,
           .slices = slices,
           .window = 2 * slices,
           .ahead = low_rank ? kAhead : 0,

@@ -155,9 +155,10 @@ struct AssemblyTree {
 /// How a tiled front of so many block columns is cut. Tiles are as high as the block
 /// columns are wide, or where these are narrow so high that an update is worth a task.
 /// Wide block columns are assembled in several slices, two block columns at once.
+/// @param extra  TileShape::extra
 [[nodiscard]] TileShape tile_shape(const AssemblyTree& tree, std::int32_t front,
                                    std::int32_t panels, std::int32_t blocks,
-                                   bool may_delay);
+                                   bool may_delay, std::int32_t extra = 0);
 /// The same, of the block columns that the tree gives the front.
 [[nodiscard]] TileShape tile_shape(const Symbolic& symbolic, const AssemblyTree& tree,
                                    std::int32_t front, bool may_delay);

@@ -29,7 +29,8 @@ TileGraph::TileGraph(const TileShape& shape, Mine mine)
       slice_done_(static_cast<std::size_t>(shape.blocks) * shape.slices, 0),
       factored_(shape.panels, 0),
       finished_(!shape.has_tail) {
-  for (std::int32_t k = 0; k < shape.panels; ++k) unsolved_.push_back(tiles_of(k));
+  for (std::int32_t k = 0; k < shape.panels; ++k)
+    unsolved_.push_back(tiles_of(k) + (spread(k) ? 1 : 0));
   for (std::int32_t j = 0; j < shape.blocks; ++j)
     open_tiles_.push_back(groups_ - shape.group_of(j));
   total_ = count_tasks();
@@ -43,6 +44,11 @@ std::int32_t TileGraph::tiles_of(std::int32_t column) const {
   return count;
 }
 
+bool TileGraph::spread(std::int32_t panel) const {
+  const std::int32_t own = tiles_of(panel);
+  return shape_.accepts(panel) && own > 0 && own < groups_ - shape_.group_of(panel);
+}
+
 std::int64_t TileGraph::count_tasks() const {
   const TileShape& s = shape_;
   const bool finishes = s.has_tail && (s.panels == 0 || has_diagonal(s.panels - 1));
@@ -53,7 +59,7 @@ std::int64_t TileGraph::count_tasks() const {
     const bool tail = s.has_tail && j >= s.panels;
     const std::int64_t updates = (std::min(j, s.panels) + s.batch - 1) / s.batch;
     count += rows * (updates + (tail ? 1 : 0));
-    if (j < s.panels) count += rows + (s.accepts(j) && has_diagonal(j) ? 1 : 0);
+    if (j < s.panels) count += rows + (s.accepts(j) && rows > 0 ? 1 : 0);
   }
   return count;
 }
@@ -141,8 +147,7 @@ void TileGraph::make_final(std::int32_t row, std::int32_t column,
   own.busy = false;
   own.final = true;
   --open_tiles_[column];
-  const std::int32_t begin = row * shape_.group;
-  const std::int32_t end = std::min(begin + shape_.group, shape_.blocks);
+  const std::int32_t begin = shape_.first_block(row), end = shape_.first_block(row + 1);
   for (std::int32_t j = column + 1; j < begin; ++j) look(row, j, ready);
   for (std::int32_t j = std::max(begin, column + 1); j < end; ++j)
     for (std::int32_t below = row; below < groups_; ++below) look(below, j, ready);
@@ -150,15 +155,21 @@ void TileGraph::make_final(std::int32_t row, std::int32_t column,
 
 // kFactor or kSolve has ended. What has to be accepted stays busy until then.
 void TileGraph::solved(const TileTask& task, std::vector<TileTask>& ready) {
-  const std::int32_t column = task.column, first = shape_.group_of(column);
-  --unsolved_[column];
-  if (!shape_.accepts(column)) {
+  const std::int32_t column = task.column;
+  if (shape_.accepts(column)) {
+    one_less_unsolved(column, ready);
+  } else {
+    --unsolved_[column];
     make_final(task.row, column, ready);
     if (unsolved_[column] == 0) panel_final(column, ready);
-  } else if (unsolved_[column] == 0) {
-    ready.push_back({Kind::kAccept, column, first, 0});
   }
   if (task.kind == Kind::kFactor) diagonal_known(column, ready);
+}
+
+// Of a panel that is tested.
+void TileGraph::one_less_unsolved(std::int32_t column, std::vector<TileTask>& ready) {
+  if (--unsolved_[column] == 0)
+    ready.push_back({Kind::kAccept, column, shape_.group_of(column), 0});
 }
 
 // The diagonal block of a panel is factored: its other rows can be solved for.
@@ -169,15 +180,21 @@ void TileGraph::diagonal_known(std::int32_t column, std::vector<TileTask>& ready
 }
 
 void TileGraph::accepted(std::int32_t column, std::vector<TileTask>& ready) {
+  if (!has_diagonal(column)) return;  // mine arrive
   for (std::int32_t row = shape_.group_of(column); row < groups_; ++row)
-    make_final(row, column, ready);
+    if (mine(row, column)) make_final(row, column, ready);
   panel_final(column, ready);
 }
 
 void TileGraph::panel_final(std::int32_t column, std::vector<TileTask>& ready) {
   if (mine_.empty()) column_ended(column, ready);
-  if (shape_.has_tail && column + 1 == shape_.panels && has_diagonal(column))
-    ready.push_back({Kind::kFinish, shape_.panels, 0, 0});
+  if (shape_.has_tail && column + 1 == shape_.panels && has_diagonal(column) &&
+      !spread(column))
+    may_finish(ready);
+}
+
+void TileGraph::may_finish(std::vector<TileTask>& ready) {
+  ready.push_back({Kind::kFinish, shape_.panels, 0, 0});
 }
 
 void TileGraph::end(const TileTask& task, std::vector<TileTask>& ready) {
@@ -204,6 +221,7 @@ void TileGraph::end(const TileTask& task, std::vector<TileTask>& ready) {
       return finished(ready);
     case Kind::kAdd:
     case Kind::kTake:
+    case Kind::kPutBack:
       ESPALIER_ASSERT(false, "tasks of shared fronts are not in the graph");
   }
 }
@@ -310,6 +328,7 @@ std::vector<TileTask> predecessors(const TileShape& shape, const TileTask& task)
       break;
     case Kind::kAdd:
     case Kind::kTake:
+    case Kind::kPutBack:
       break;
   }
   return result;
@@ -322,6 +341,7 @@ int priority(const TileShape& shape, const TileTask& task) {
     case Kind::kAccept:
     case Kind::kFinish:
     case Kind::kTake:
+    case Kind::kPutBack:
       return left + 2;
     case Kind::kAssemble:
     case Kind::kSolve:

@@ -20,8 +20,9 @@ struct TileTask {
     kUpdate,  ///< the same rows, updated by block column `source`, or a batch from it on
     kFinish,  ///< the columns that were put off, once more together
     // Of a front that processes share, beside the graph (FrontExchange):
-    kAdd,  ///< pieces of children's contribution blocks into `column`
-    kTake  ///< panel `column` of another process: the columns that it put off
+    kAdd,     ///< pieces of children's contribution blocks into `column`
+    kTake,    ///< panel `column` of another process: the columns that it put off
+    kPutBack  ///< the rows here of tested panel `column`, but for `source` columns
   };
   Kind kind = Kind::kAssemble;
   std::int32_t column = 0, row = 0, source = 0;
@@ -32,8 +33,11 @@ struct TileTask {
 struct TileShape {
   std::int32_t panels = 0, blocks = 0;  ///< block columns: of pivots, of all
   std::int32_t group = 1;               ///< block rows of a tile
-  std::int32_t slices = 1;              ///< in which a block column is assembled
-  std::int32_t window = 1;              ///< slices that are assembled at once
+  /// Block columns that the panel has beside the planned ones: then groups begin anew
+  /// with the contribution block, whose groups stay as they are planned.
+  std::int32_t extra = 0;
+  std::int32_t slices = 1;  ///< in which a block column is assembled
+  std::int32_t window = 1;  ///< slices that are assembled at once
   /// Slices begin when all block columns but so many before theirs are done: final, and
   /// those of the contribution block updated by all panels. 0: nothing waits for that.
   std::int32_t ahead = 0;
@@ -48,8 +52,19 @@ struct TileShape {
   /// source == panels, of every tile of the contribution block.
   bool has_tail = false;
 
-  [[nodiscard]] std::int32_t groups() const { return (blocks + group - 1) / group; }
-  [[nodiscard]] std::int32_t group_of(std::int32_t block) const { return block / group; }
+  [[nodiscard]] std::int32_t groups() const {
+    return blocks > 0 ? group_of(blocks - 1) + 1 : 0;
+  }
+  [[nodiscard]] std::int32_t group_of(std::int32_t block) const {
+    if (extra == 0 || block < panels) return block / group;
+    return panel_groups() + (block - extra) / group - (panels - extra) / group;
+  }
+  /// First block row of a group; behind the last group: all of them.
+  [[nodiscard]] std::int32_t first_block(std::int32_t row) const {
+    if (extra == 0 || row < panel_groups()) return std::min(row * group, blocks);
+    const std::int32_t planned = row - panel_groups() + (panels - extra) / group;
+    return std::clamp(planned * group + extra, panels, blocks);
+  }
   [[nodiscard]] bool accepts(std::int32_t panel) const {
     return tested && group_of(panel) + 1 < groups();
   }
@@ -59,6 +74,9 @@ struct TileShape {
   }
   /// Tiles at and under the diagonal: at most so many tasks, and `window`, are ready.
   [[nodiscard]] std::int64_t tiles() const;
+
+ private:
+  [[nodiscard]] std::int32_t panel_groups() const { return (panels + group - 1) / group; }
 };
 
 /// The tasks of a front, and when each may run:
@@ -79,7 +97,13 @@ struct TileShape {
 /// Of a front that processes share the graph has the tasks of the tiles that are `mine`,
 /// but not their assembly. It is told when those of a block column are assembled(), when
 /// a final tile of another process has arrived(), and what is left of the panels, where
-/// the last of them is not mine. Tiles of a tested panel are all mine, or none is.
+/// the last of them is not mine.
+///
+/// Of a tested panel whose tiles several processes have, each of them has kSolve for its
+/// own, after trial_known() where the diagonal block is elsewhere, and a kAccept, after
+/// may_accept(). Where the diagonal block is, its tiles are final then; elsewhere they
+/// arrive() as others do. Where such a panel is the last one, kFinish is ready after
+/// may_finish().
 ///
 /// @par Cost  O(blocks) a task (kAccept: O(tiles)); memory O(tiles + blocks slices)
 /// @par Test  TileGraph.*: every task once, after its predecessors and not later
@@ -94,10 +118,19 @@ class TileGraph {
   void start(std::vector<TileTask>& ready);
   /// A task that was ready has ended: adds what it makes ready.
   void end(const TileTask& task, std::vector<TileTask>& ready);
-  /// Each once, of a shared front; the tiles of a panel that is tested all together.
+  /// Each once, of a shared front.
   void assembled(std::int32_t column, std::vector<TileTask>& ready);
   void arrived(std::int32_t row, std::int32_t panel, std::vector<TileTask>& ready);
   void finished(std::vector<TileTask>& ready);
+  void trial_known(std::int32_t panel, std::vector<TileTask>& ready) {
+    diagonal_known(panel, ready);
+  }
+  void may_accept(std::int32_t panel, std::vector<TileTask>& ready) {
+    one_less_unsolved(panel, ready);
+  }
+  void may_finish(std::vector<TileTask>& ready);
+  /// Whether a tested panel is mine in part.
+  [[nodiscard]] bool spread(std::int32_t panel) const;
   /// Whether all that is mine of a block column of the panel is final.
   [[nodiscard]] bool column_done(std::int32_t panel) const {
     return unsolved_[static_cast<std::size_t>(panel)] == 0 &&
@@ -131,6 +164,7 @@ class TileGraph {
   void look(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
   void look_panel(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
   void solved(const TileTask& task, std::vector<TileTask>& ready);
+  void one_less_unsolved(std::int32_t column, std::vector<TileTask>& ready);
   void make_final(std::int32_t row, std::int32_t column, std::vector<TileTask>& ready);
   void diagonal_known(std::int32_t column, std::vector<TileTask>& ready);
   void accepted(std::int32_t column, std::vector<TileTask>& ready);
@@ -142,7 +176,8 @@ class TileGraph {
   std::int32_t groups_;
   std::vector<Tile> tiles_;
   std::vector<std::int32_t> slices_left_;  // of each block column
-  std::vector<std::int32_t> unsolved_;     // groups of each panel, that are mine
+  // Groups of each panel, that are mine, and one for may_accept().
+  std::vector<std::int32_t> unsolved_;
   std::vector<std::int8_t> slice_done_, factored_;
   std::vector<std::int32_t> open_tiles_;  // of each block column: that will change
   std::int32_t slices_begun_ = 0, slices_done_ = 0;  // the latter: in a row

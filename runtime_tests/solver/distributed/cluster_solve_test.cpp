@@ -98,10 +98,10 @@ void expect_solution(const DistributedSystem<T>& system,
 
 template <class T>
 void expect_solutions(const DistributedSystem<T>& system, std::mt19937& random,
-                      Sharing sharing, double tolerance) {
-  const FrontDistribution distribution =
-      random_distribution(random, system.analysis.symbolic, system.tree,
-                          draw(random, 1, 5), sharing, system.may_share());
+                      Sharing sharing, double tolerance, bool grids = false) {
+  const FrontDistribution distribution = random_distribution(
+      random, system.analysis.symbolic, system.tree, draw(random, 1, grids ? 6 : 5),
+      sharing, system.may_share(), grids);
   SCOPED_TRACE(fmt::format("kind {}; {}; {}", int(system.tree.kind),
                            describe(distribution),
                            describe(system.analysis, system.options)));
@@ -147,28 +147,35 @@ double condition(const DistributedSystem<double>& system) {
   return n == 0 ? 1 : std::ranges::max(of_a) * std::ranges::max(of_inverse);
 }
 
-// Pairs of pivots, permuted rows and columns; columns that are delayed in local subtrees.
-TEST_F(ClusterSolves, AgreeWherePivotsArePermuted) {
+// Pairs of pivots, permuted rows and columns; columns that are delayed. @param grids
+// also to fronts that processes share, in tiles
+void check_permuted(std::mt19937& random, int instances, bool grids) {
   int checked = 0, delayed = 0;
   std::int64_t pairs = 0;
-  for (int instance = 0; instance < 150; ++instance) {
+  for (int instance = 0; instance < instances; ++instance) {
     const FactorKind kind = instance % 2 == 0 ? FactorKind::kLdlt : FactorKind::kLu;
     const Bytes reserve = draw(random, 0, 1) * std::numeric_limits<Bytes>::max();
-    const std::int32_t n = draw(random, 2, 50);
+    const std::int32_t n = draw(random, 2, grids ? 90 : 50);
     const DistributedSystem<double> system(of_kind(random_square(random, n), kind), kind,
-                                           random, reserve);
+                                           random, reserve, grids);
     ASSERT_TRUE(system.factored);
     const double tolerance = 1e-9 * condition(system);
     if (!(tolerance < 1e-3)) continue;
-    expect_solutions(system, random, Sharing::kRandom, tolerance);
-    if (HasFatalFailure()) return;
+    expect_solutions(system, random, Sharing::kRandom, tolerance, grids);
+    if (testing::Test::HasFatalFailure()) return;
     ++checked;
     pairs += system.report.pivots.two_by_two;
     delayed += system.report.pivots.delayed > 0 ? 1 : 0;
   }
-  EXPECT_GT(checked, 50);
+  EXPECT_GT(checked, instances / 3);
   EXPECT_GT(delayed, 10);
   EXPECT_GT(pairs, 50);
+}
+
+TEST_F(ClusterSolves, AgreeWherePivotsArePermuted) { check_permuted(random, 150, false); }
+
+TEST_F(ClusterSolves, OverGridsAgreeWherePivotsArePermuted) {
+  check_permuted(random, 80, true);
 }
 
 TEST_F(ClusterSolves, OfComplexFactorsAreThoseOfOneThread) {
@@ -236,9 +243,12 @@ TEST_F(ClusterSolves, OverGridsHaveTheBitsOfOneThread) {
   constexpr std::int32_t kOrder = 900, kWidth = 64;
   const Pattern all = random_pattern(random, Shape::kDense, kOrder);
   const SymmetricMatrix dense = random_values(random, all, kOrder);
+  std::int32_t slots = 0;
   for (const FactorKind kind : kKinds) {
-    const DistributedSystem<double> system(of_kind({dense, {}}, kind), kind, random, 0,
-                                           true, kWidth);
+    const DistributedSystem<double> system(of_kind({dense, {}}, kind), kind, random,
+                                           std::numeric_limits<Bytes>::max(), true,
+                                           kWidth);
+    slots += system.factor.front[0].delays ? system.factor.front[0].delays->slots() : 0;
     for (const std::int32_t processes : {2, 4, 6}) {
       const auto whose =
           random_distribution(random, system.analysis.symbolic, system.tree, processes,
@@ -250,6 +260,7 @@ TEST_F(ClusterSolves, OverGridsHaveTheBitsOfOneThread) {
             << describe(whose);
     }
   }
+  EXPECT_GT(slots, 0);
 }
 
 TEST_F(ClusterSolves, OverGridsAgreeWithTheSequentialSolve) {

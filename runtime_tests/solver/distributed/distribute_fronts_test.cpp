@@ -250,7 +250,8 @@ TEST(FrontTiles, AreNeededWhereTheyUpdateOrSolve) {
           for (std::int32_t s = 0; s < tiles.strips(); ++s) {
             for (std::int32_t j = k + 1; j < tiles.blocks(); ++j)
               if (tiles.has(p, s, j)) needed[s] = needed[tiles.strip_of(j)] = true;
-            if (tiles.has(p, s, k) && s > tiles.strip_of(k))
+            if (tree.kind == FactorKind::kCholesky && tiles.has(p, s, k) &&
+                s > tiles.strip_of(k))
               needed[tiles.strip_of(k)] = true;
           }
           for (std::int32_t s = tiles.strip_of(k); s < tiles.strips(); ++s)

@@ -128,16 +128,22 @@ std::vector<T> panels_here(const FactorView<T>& view,
 
 template <class T>
 void compare_bits(Cluster& cluster, const FrontDistribution& distribution,
+                  const FactorView<T>& in_core, const FactorView<T>& out_of_core,
+                  std::int32_t node) {
+  const auto here = panels_here(in_core, distribution, node, cluster.rank());
+  const auto there = panels_here(out_of_core, distribution, node, cluster.rank());
+  require(
+      cluster,
+      here.size() == there.size() &&
+          std::memcmp(here.data(), there.data(), here.size() * sizeof(T)) == 0,
+      fmt::format("other bits out of core in node {}; {}", node, describe(distribution)));
+}
+
+template <class T>
+void compare_bits(Cluster& cluster, const FrontDistribution& distribution,
                   const FactorView<T>& in_core, const FactorView<T>& out_of_core) {
-  for (std::int32_t node = 0; node < std::ssize(in_core.tree.nodes); ++node) {
-    const auto here = panels_here(in_core, distribution, node, cluster.rank());
-    const auto there = panels_here(out_of_core, distribution, node, cluster.rank());
-    require(cluster,
-            here.size() == there.size() &&
-                std::memcmp(here.data(), there.data(), here.size() * sizeof(T)) == 0,
-            fmt::format("other bits out of core in node {}; {}", node,
-                        describe(distribution)));
-  }
+  for (std::int32_t node = 0; node < std::ssize(in_core.tree.nodes); ++node)
+    compare_bits(cluster, distribution, in_core, out_of_core, node);
 }
 
 // Factors the part inside the least bound for it.
@@ -252,23 +258,6 @@ void check_grids(Job& job, std::mt19937& random) {
   }
 }
 
-// Of one block of a panel, from its diagonal on.
-template <class T>
-void compare_block(Cluster& cluster, const Trapezoid& panel, std::int32_t sides,
-                   std::int32_t k, const T* alone, const T* mine,
-                   const std::string& where) {
-  for (std::int32_t side = 0; side < sides; ++side)
-    for (std::int32_t j = 0; j < panel.width(k); ++j) {
-      const std::int32_t first = side == 0 ? j : panel.width(k);
-      const std::int64_t at = side * panel.entries() + panel.offset(k) +
-                              std::int64_t{j} * panel.leading(k) + first;
-      const std::size_t bytes =
-          static_cast<std::size_t>(panel.leading(k) - first) * sizeof(T);
-      require(cluster, std::memcmp(alone + at, mine + at, bytes) == 0,
-              fmt::format("other bits in block {} of {}", k, where));
-    }
-}
-
 // The same front, as far as it is here, bit by bit.
 template <class T>
 void compare_front(Cluster& cluster, const DistributedSystem<T>& system,
@@ -298,8 +287,13 @@ void compare_front(Cluster& cluster, const DistributedSystem<T>& system,
     const std::int32_t e = found ? found->eliminated[k] : panel.width(k);
     require(cluster, e == (expected ? expected->eliminated[k] : panel.width(k)),
             fmt::format("other pivots in block {} of {}", k, where));
-    compare_block(cluster, panel, tree.sides(), k, alone, mine, where);
   }
+  for_each_own_column(
+      system, {symbolic, tree, distribution, s, factor.delayed_in(s)}, me,
+      [&](std::int64_t at, std::int64_t here, std::int32_t rows) {
+        require(cluster, std::memcmp(alone + at, mine + here, rows * sizeof(T)) == 0,
+                fmt::format("other bits at {} of {}", at, where));
+      });
   if (!has_last || !expected) return;
   require(cluster,
           found && found->slot_row == expected->slot_row &&
@@ -312,16 +306,16 @@ void compare_front(Cluster& cluster, const DistributedSystem<T>& system,
 // With a reserve that is too small for some: what is not put off is perturbed, the bound
 // holds, and nobody waits for what others do not send.
 template <class T>
-void check_reserve(Job& job, std::mt19937& random, FactorKind kind) {
+void check_reserve(Job& job, std::mt19937& random, FactorKind kind, bool grids) {
   const std::int32_t n = draw(random, 30, 200);
   SquareMatrix matrix = of_kind(random_square(random, n), kind);
   for (std::int32_t j = 0; j < n; j += draw(random, 1, 3)) clear_diagonal(matrix, j);
   DistributedSystem<T> system(std::move(matrix), kind, random,
                               std::numeric_limits<Bytes>::max(), true);
   system.pivoting.delay_reserve = draw(random, 1, 400) * Bytes{1024};
-  const FrontDistribution distribution =
-      random_distribution(random, system.analysis.symbolic, system.tree,
-                          job.cluster.size(), Sharing::kAll, system.may_share(true));
+  const FrontDistribution distribution = random_distribution(
+      random, system.analysis.symbolic, system.tree, job.cluster.size(), Sharing::kAll,
+      system.may_share(true), grids);
   const AssemblyTree part =
       part_of(system.analysis.symbolic, system.tree, distribution, job.cluster.rank());
   FactorReport report;
@@ -332,29 +326,34 @@ void check_reserve(Job& job, std::mt19937& random, FactorKind kind) {
 // Fronts that processes share take columns that their children delay, and delay some: the
 // same ones, and the same bits, as one process.
 template <class T>
-std::int64_t check_delays(Job& job, std::mt19937& random, FactorKind kind) {
-  constexpr Bytes kNoLimit = std::numeric_limits<Bytes>::max();
+std::int64_t check_delays(Job& job, std::mt19937& random, FactorKind kind, bool grids,
+                          Bytes reserve = std::numeric_limits<Bytes>::max()) {
   const std::int32_t n = draw(random, 30, 200);
   SquareMatrix matrix = of_kind(random_square(random, n), kind);
   for (std::int32_t j = 0; j < n; j += draw(random, 1, 3)) clear_diagonal(matrix, j);
-  const DistributedSystem<T> system(std::move(matrix), kind, random, kNoLimit, true);
+  const DistributedSystem<T> system(std::move(matrix), kind, random, reserve, true);
   const Symbolic& symbolic = system.analysis.symbolic;
-  const FrontDistribution distribution = random_distribution(
-      random, symbolic, system.tree, job.cluster.size(),
-      draw(random, 0, 1) == 0 ? Sharing::kAll : Sharing::kRandom, system.may_share(true));
+  const FrontDistribution distribution =
+      random_distribution(random, symbolic, system.tree, job.cluster.size(),
+                          draw(random, 0, 1) == 0 ? Sharing::kAll : Sharing::kRandom,
+                          system.may_share(true), grids);
   const AssemblyTree part =
       part_of(symbolic, system.tree, distribution, job.cluster.rank());
   FactorReport report;
   const auto factor = factor_part(job, system, distribution, part, nullptr, report);
-  const auto again = factor_out_of_core(job, system, distribution, part).second;
+  const auto [in_file, again] = factor_out_of_core(job, system, distribution, part);
   std::int64_t into_shared = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t node = system.tree.node_of_front[s];
     if (distribution.shared(node)) into_shared += system.factor.delayed_in(s);
     if (!distribution.takes_part(node, job.cluster.rank())) continue;
     compare_front(job.cluster, system, distribution, *factor, s);
-    if (distribution.shared(node) && again->delayed_in(s) > 0)
+    if (!distribution.shared(node)) continue;
+    if (again->delayed_in(s) > 0)
       compare_front(job.cluster, system, distribution, *again, s);
+    else
+      compare_bits<T>(job.cluster, distribution, {symbolic, part, *factor},
+                      {symbolic, in_file, *again}, node);
   }
   const PivotStatistics& alone = system.report.pivots;
   for (const auto& [mine, all] : {std::pair(report.pivots.delayed, alone.delayed),
@@ -381,11 +380,13 @@ void run(Cluster& cluster, std::int32_t workers) {
     }
   std::int64_t into_shared = 0;
   for (int instance = 0; instance < 5; ++instance)
-    for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu}) {
-      into_shared += check_delays<double>(job, random, kind);
-      into_shared += check_delays<float>(job, random, kind);
-      check_reserve<double>(job, random, kind);
-    }
+    for (const FactorKind kind : {FactorKind::kLdlt, FactorKind::kLu})
+      for (const bool grids : {false, true}) {
+        into_shared += check_delays<double>(job, random, kind, grids);
+        into_shared += check_delays<float>(job, random, kind, grids);
+        check_reserve<double>(job, random, kind, grids);
+        if (grids) check_delays<double>(job, random, kind, true, 0);
+      }
   require(cluster, cluster.size() == 1 || into_shared > 150,
           fmt::format("{} columns came to shared fronts", into_shared));
   SquareMatrix grid;

@@ -151,7 +151,6 @@ struct DistributedSystem {
   [[nodiscard]] Factor<T> part(const FrontDistribution& distribution,
                                std::int32_t process) const {
     Factor<T> part(analysis.symbolic, tree);
-    note_strips(analysis.symbolic, tree, distribution, part);
     for (std::size_t s = 0; s < part.front.size(); ++s) {
       part.front[s].offset = factor.front[s].offset;
       const FrontDelays<T>* const delays = factor.front[s].delays.get();
@@ -161,6 +160,7 @@ struct DistributedSystem {
       part.front[s].delays->panel = part_of_panel(distribution, tree.node_of_front[front],
                                                   process, delays->panel, front);
     }
+    note_strips(analysis.symbolic, tree, distribution, part);
     for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node)
       part.storage[node] = part_of_panel(
           distribution, node, process, factor.storage[node], tree.nodes[node].last_front);

@@ -149,10 +149,11 @@ std::string name_of(const SystemKind& kind) {
          factor;
 }
 
-// Fronts that are large enough for tiles, of what has them.
+// Fronts that are large enough for tiles.
 void run_grids(Cluster& cluster, int side) {
   SameBits bits(cluster);
-  for (const SystemKind& kind : {kRealKinds[0], kComplexKinds[0]})
+  for (const SystemKind& kind :
+       {kRealKinds[0], kRealKinds[1], kRealKinds[2], kComplexKinds[2]})
     bits.check({name_of(kind) + " over grids", kind,
                 [=] { return system_of(kind, side, false); }, false,
                 FrontGrids::kAlways});

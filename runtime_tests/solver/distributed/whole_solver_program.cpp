@@ -443,7 +443,7 @@ class Cases {
 
   // For all delayed columns: no pivot is perturbed.
   [[nodiscard]] Bytes ample_reserve() const {
-    return (kind_.complex ? 2 : 1) * (Bytes{192} << 20);
+    return (side_ > 20 || kind_.complex ? 2 : 1) * (Bytes{192} << 20);
   }
   [[nodiscard]] std::string failure(std::string_view what) const {
     return fmt::format("kind {}, {}: does not hold: {}", int(kind_.factor),
@@ -569,15 +569,18 @@ class Cases {
   PivotStatistics pivots_;
 };
 
-// A Cholesky whose fronts are in tiles over grids of processes.
+// Fronts in tiles over grids of processes.
 void run_grids(Cluster& cluster, const std::string& folder) {
-  Cases cases(cluster, kRealKinds[0], 28, folder);
-  cases.takes_grids();
-  cases.plans_again();
-  cases.replaces_values_before_the_first_plan();
-  cases.tells_the_determinant();
-  cases.loads_what_it_saved();
-  cases.goes_out_of_core();
+  for (const SystemKind& kind : kRealKinds) {
+    Cases cases(cluster, kind, 28, folder);
+    cases.takes_grids();
+    if (kind.factor != FactorKind::kLu) cases.plans_again();
+    if (kind.factor == FactorKind::kCholesky)
+      cases.replaces_values_before_the_first_plan();
+    if (kind.factor != FactorKind::kLdlt) cases.loads_what_it_saved();
+    if (kind.factor != FactorKind::kLu) cases.goes_out_of_core();
+    if (kind.factor != FactorKind::kLu) cases.tells_the_determinant();
+  }
 }
 
 void run(Cluster& cluster, const std::string& name, bool complex,

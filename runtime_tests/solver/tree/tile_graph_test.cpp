@@ -27,8 +27,8 @@ std::string text(const TileTask& task) {
 std::string text(const TileShape& shape) {
   std::ostringstream out;
   out << "panels " << shape.panels << " blocks " << shape.blocks << " group "
-      << shape.group << " batch " << shape.batch << " slices " << shape.slices
-      << " window " << shape.window << " ahead " << shape.ahead
+      << shape.group << " extra " << shape.extra << " batch " << shape.batch << " slices "
+      << shape.slices << " window " << shape.window << " ahead " << shape.ahead
       << (shape.tested ? " tested" : "") << (shape.has_tail ? " tail" : "");
   return out.str();
 }
@@ -47,6 +47,7 @@ TileShape random_shape(std::mt19937& random) {
   shape.has_tail = shape.tested && draw(0, 1) == 0;
   if (shape.group == 1 && !shape.has_tail) shape.batch = draw(1, 4);
   shape.ahead = draw(0, 3);
+  if (shape.panels > 0) shape.extra = std::max(0, draw(-3, shape.panels - 1));
   return shape;
 }
 
@@ -116,14 +117,13 @@ TEST(TileGraph, RunsEveryTaskOnceAndNotBeforeWhatItWaitsFor) {
 // Of each block column, of each group of rows: a process.
 using TileOwners = std::vector<std::vector<std::int32_t>>;
 
-// Tiles of panels that are tested have one owner in a block column.
 TileOwners random_owners(const TileShape& shape, std::int32_t processes,
                          std::mt19937& random) {
   TileOwners owner(shape.blocks);
   const bool spread = random() % 2 == 0;
   for (std::int32_t j = 0; j < shape.blocks; ++j)
     for (std::int32_t row = 0; row < shape.groups(); ++row)
-      owner[j].push_back(row > 0 && (!spread || (shape.tested && j < shape.panels))
+      owner[j].push_back(row > 0 && !spread
                              ? owner[j].front()
                              : static_cast<std::int32_t>(random() % processes));
   return owner;
@@ -131,28 +131,77 @@ TileOwners random_owners(const TileShape& shape, std::int32_t processes,
 
 using ReadyTasks = std::vector<std::vector<TileTask>>;  // of each process
 
-// What a process says when a task of its has ended.
-void tell_others(const TileShape& shape, std::size_t process, const TileTask& task,
-                 std::vector<TileGraph>& graphs, ReadyTasks& ready) {
-  const bool accepted = task.kind == Kind::kAccept;
-  const bool solved = task.kind == Kind::kFactor || task.kind == Kind::kSolve;
-  const std::int32_t last = accepted ? shape.groups() - 1 : task.row;
-  for (std::size_t q = 0; q < graphs.size(); ++q) {
-    if (q == process) continue;
-    if (accepted || (solved && !shape.accepts(task.column)))
-      for (std::int32_t row = task.row; row <= last; ++row)
-        graphs[q].arrived(row, task.column, ready[q]);
-    if (task.kind == Kind::kFinish) graphs[q].finished(ready[q]);
-  }
-}
+/// The graphs of processes that share a front.
+struct SharedGraphs {
+  const TileShape& shape;
+  const TileOwners& owner;
+  std::vector<TileGraph> graphs{};
+  ReadyTasks ready{};
+  std::vector<std::int64_t> unsolved{};  // tiles of each panel
 
-// The graphs of processes that share a front, which tell each other of final tiles and,
-// its owner, of the tail. Block columns are assembled in any order. @return tasks as they
-// end
+  [[nodiscard]] std::size_t at_diagonal(std::int32_t panel) const {
+    return static_cast<std::size_t>(owner[panel][shape.group_of(panel)]);
+  }
+
+  void assemble(std::int32_t block) {
+    const auto first = owner[block].begin() + shape.group_of(block);
+    for (std::size_t q = 0; q < graphs.size(); ++q)
+      if (std::find(first, owner[block].end(), static_cast<std::int32_t>(q)) !=
+          owner[block].end())
+        graphs[q].assembled(block, ready[q]);
+  }
+
+  // What a process says when a task of its has ended. Whoever has the last diagonal block
+  // has all of the tail at once.
+  void tell_others(std::size_t process, const TileTask& task) {
+    const bool solved = task.kind == Kind::kFactor || task.kind == Kind::kSolve;
+    const bool tested = shape.accepts(task.column);
+    for (std::size_t q = 0; q < graphs.size(); ++q) {
+      if (q == process) continue;
+      if (solved && !tested) graphs[q].arrived(task.row, task.column, ready[q]);
+      if (task.kind == Kind::kFactor && graphs[q].spread(task.column))
+        graphs[q].trial_known(task.column, ready[q]);
+      if (task.kind == Kind::kFinish) graphs[q].finished(ready[q]);
+    }
+    if (solved && tested && --unsolved[task.column] == 0 &&
+        graphs[at_diagonal(task.column)].spread(task.column))
+      graphs[at_diagonal(task.column)].may_accept(task.column,
+                                                  ready[at_diagonal(task.column)]);
+    if (task.kind == Kind::kAccept) accepted(process, task.column);
+  }
+
+ private:
+  // The others learn of it; those who have tiles of the panel accept it too, and get them
+  // then.
+  void accepted(std::size_t process, std::int32_t panel) {
+    const std::size_t first = at_diagonal(panel);
+    for (std::size_t q = 0; process == first && q < graphs.size(); ++q)
+      if (q != first && graphs[q].spread(panel))
+        graphs[q].may_accept(panel, ready[q]);
+      else
+        arrive(q, panel);
+    if (process != first) arrive(process, panel);
+    if (process == first && graphs[first].spread(panel) && shape.has_tail &&
+        panel + 1 == shape.panels)
+      graphs[first].may_finish(ready[first]);
+  }
+  void arrive(std::size_t q, std::int32_t panel) {
+    for (std::int32_t row = shape.group_of(panel); row < shape.groups(); ++row)
+      if (q != at_diagonal(panel) || owner[panel][row] != static_cast<std::int32_t>(q))
+        graphs[q].arrived(row, panel, ready[q]);
+  }
+};
+
+// They tell each other of final tiles and of the tail. Block columns are assembled in any
+// order. @return tasks as they end, kAccept where the diagonal block is
 std::vector<TileTask> run_shared(const TileShape& shape, const TileOwners& owner,
                                  std::int32_t processes, std::mt19937& random) {
-  std::vector<TileGraph> graphs;
-  ReadyTasks ready(processes);
+  SharedGraphs all{shape, owner};
+  std::vector<TileGraph>& graphs = all.graphs;
+  ReadyTasks& ready = all.ready;
+  ready.resize(static_cast<std::size_t>(processes));
+  for (std::int32_t k = 0; k < shape.panels; ++k)
+    all.unsolved.push_back(shape.groups() - shape.group_of(k));
   for (std::int32_t p = 0; p < processes; ++p) {
     TileGraph::Mine mine;
     for (std::int32_t j = 0; j < shape.blocks; ++j)
@@ -170,17 +219,16 @@ std::vector<TileTask> run_shared(const TileShape& shape, const TileOwners& owner
       const std::int32_t b = to_assemble.back();
       to_assemble.pop_back();
       order.push_back({Kind::kAssemble, b, 0, b});
-      for (std::int32_t q = 0; q < processes; ++q)
-        if (std::find(owner[b].begin() + shape.group_of(b), owner[b].end(), q) !=
-            owner[b].end())
-          graphs[q].assembled(b, ready[q]);
+      all.assemble(b);
     } else if (!ready[p].empty()) {
       std::swap(ready[p][random() % ready[p].size()], ready[p].back());
       const TileTask task = ready[p].back();
       ready[p].pop_back();
-      order.push_back(task);
+      if (task.kind != Kind::kAccept ||
+          all.at_diagonal(task.column) == static_cast<std::size_t>(p))
+        order.push_back(task);
       graphs[p].end(task, ready[p]);
-      tell_others(shape, static_cast<std::size_t>(p), task, graphs, ready);
+      all.tell_others(static_cast<std::size_t>(p), task);
     } else if (to_assemble.empty() && std::ranges::all_of(ready, [](const auto& list) {
                  return list.empty();
                })) {

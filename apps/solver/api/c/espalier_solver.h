@@ -233,7 +233,7 @@ typedef struct espalier_solver_options {
   int32_t factor_parts; /**< 1: espalier_solver_solve_part() is going to be called; the
                              matrix is not put in block triangular form */
   int32_t front_grids; /**< ESPALIER_SOLVER_GRIDS_…: whether fronts that processes share
-                            are in tiles over grids of them; of _KIND_CHOLESKY alone */
+                            are in tiles over grids of them, where `kind` is given */
   espalier_solver_progress progress; /**< from the analysis on; NULL: none */
   void* progress_context;            /**< what it is called with */
 } espalier_solver_options;

@@ -171,8 +171,8 @@ struct SolverOptions {
   Budget::Duration lease_patience{0};
   /// Every task of the factorisation, in FactorReport::run: in core, in one process.
   bool record_run = false;
-  /// On several processes, of a Cholesky that is asked for by `kind`. Of a factorisation
-  /// that was saved it is what it was then.
+  /// On several processes, where `kind` is given. Of a factorisation that was saved it is
+  /// what it was then.
   FrontGrids front_grids = FrontGrids::kNever;
   /// Variables that are not eliminated, from 0, in the order in which schur() gives them;
   /// empty: all are. What is said of the matrix then (singular(), null_space(),
