@@ -66,15 +66,15 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
 
   void gather_below() override {
     for (std::int32_t row = 0; row < at_.grid_rows; ++row)
-      if (row != at_.mine) exchange_below(row, diagonal_, MessageTag::kForward);
+      if (row != at_.mine) exchange_below(row, diagonal_);
   }
   void scatter_below() override {
     for (std::int32_t row = 0; row < at_.grid_rows; ++row)
-      if (row != at_.mine) exchange_below(row, row, MessageTag::kForward);
+      if (row != at_.mine) exchange_below(row, row);
   }
   // The rows under the panel that a row of the grid has, between that and the diagonal's,
   // to row `to` of these.
-  void exchange_below(std::int32_t row, std::int32_t to, MessageTag tag) const {
+  void exchange_below(std::int32_t row, std::int32_t to) const {
     const auto ranges = solve_.rows_at(at_, row, {at_.panel.columns(), at_.panel.rows()});
     const Vectors<T> v = solve_.vector(at_);
     std::int64_t rows = 0;
@@ -83,18 +83,23 @@ class SharedSolve<T>::GridColumn final : public RowsBelow<T> {
     const std::span<T> part = solve_.message(rows);
     const auto copy = [&](bool into) {
       T* next = part.data();
-      for (const auto& [begin, end] : ranges)
-        for (std::int32_t k = 0; k < v.count; ++k, next += end - begin)
-          into ? std::copy_n(next, end - begin, v.data + k * v.stride + begin)
-               : std::copy_n(v.data + k * v.stride + begin, end - begin, next);
+      for (const auto& [begin, end] : ranges) {
+        const std::int32_t some = end - begin;
+        if (into)
+          copy_rows<T>(next, some, v.data + begin, v.stride, some, v.count);
+        else
+          copy_rows<T>(v.data + begin, v.stride, next, some, some, v.count);
+        next += std::int64_t{some} * v.count;
+      }
     };
     const std::int32_t other = row == at_.mine ? diagonal_ : row;
     if (to == at_.mine) {
-      receive(solve_.communicator_, part, column_[other], tag);
+      receive(solve_.communicator_, part, column_[other], MessageTag::kForward);
       return copy(true);
     }
     copy(false);
-    send(solve_.communicator_, std::span<const T>(part), column_[other], tag);
+    send(solve_.communicator_, std::span<const T>(part), column_[other],
+         MessageTag::kForward);
   }
   [[nodiscard]] std::int32_t diagonal() const { return diagonal_; }
 
@@ -162,8 +167,8 @@ void SharedSolve<T>::forward_run(const Open& at, const BlockRun& run,
     if (!column.owns_diagonal()) {
       column.follow_up(block);
       if (k + 1 < at.panel.blocks() || at.slots == 0) continue;
-      column.exchange_below(at.mine, column.diagonal(), MessageTag::kForward);
-      column.exchange_below(at.mine, at.mine, MessageTag::kForward);
+      column.exchange_below(at.mine, column.diagonal());
+      column.exchange_below(at.mine, at.mine);
       continue;
     }
     send_slots(at, k, owner_at(at, std::max(0, k - 1)), communicator_.rank(),
@@ -209,8 +214,7 @@ void SharedSolve<T>::backward_run(const Open& at, const BlockRun& run,
     GridColumn column(*this, at, k, panels);
     const bool ends = k + 1 == at.panel.blocks();
     if (!column.owns_diagonal()) {
-      if (ends && at.slots > 0)
-        column.exchange_below(at.mine, column.diagonal(), MessageTag::kForward);
+      if (ends && at.slots > 0) column.exchange_below(at.mine, column.diagonal());
       column.help_down();
       continue;
     }

@@ -388,6 +388,7 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
 // for that under the peak that it has anyway.
 void take_whole_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& options,
                               AssemblyTree& tree) {
+  if (std::ranges::none_of(tree.nodes, &AssemblyTree::Node::by_blocks)) return;
   const double most = options.fitting_part * static_cast<double>(largest_need(tree));
   const Traversal order = sequential_order(tree.tasks, OrderKind::kLiu);
   Bytes held = 0;  // after the task
@@ -404,6 +405,7 @@ void take_whole_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& o
     node.by_blocks = false;
     tree.profile[index(task)] = std::move(whole);
   }
+  describe_tasks(symbolic, tree);
 }
 
 }  // namespace
@@ -481,7 +483,6 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
     tree.profile.push_back(profile_of(symbolic, tree, node));
   describe_tasks(symbolic, tree);
   take_whole_where_it_fits(symbolic, options, tree);
-  describe_tasks(symbolic, tree);
   return tree;
 }
 
