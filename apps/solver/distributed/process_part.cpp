@@ -76,6 +76,7 @@ class SharedPart {
   void describe(AssemblyTree& part) const {
     AssemblyTree::Node& node = part.nodes[node_];
     node.tiled = node.by_blocks = node.shared = true;
+    node.unit = 0;
     node.factor_bytes = own_bytes(0, panels());
     node.contribution_bytes = own_bytes(panels(), tiles_.blocks());
     node.stack_entries = 0;

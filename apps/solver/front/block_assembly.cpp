@@ -144,7 +144,7 @@ void BlockAssembly<T>::take_memory(std::int32_t slice, const BlockColumn<T>& col
   }
 }
 
-// The pages of a place, in whichever buffer it lies.
+// The pages of a place, in whichever buffer it lies, or the units that hold it.
 template <class T>
 void BlockAssembly<T>::take_memory(std::span<const std::byte> place) {
   FrontDelays<T>* const delays =
@@ -153,9 +153,12 @@ void BlockAssembly<T>::take_memory(std::span<const std::byte> place) {
        {&context_.factor.storage[node_], &context_.contributions[node_],
         delays != nullptr ? &delays->panel : nullptr}) {
     if (buffer == nullptr || buffer->size() == 0) continue;
-    if (!std::less<>{}(place.data(), buffer->data()) &&
-        place.data() - buffer->data() < buffer->size())
-      buffer->fill(place);
+    if (std::less<>{}(place.data(), buffer->data())) continue;
+    const Bytes begin = place.data() - buffer->data();
+    if (begin >= buffer->size()) continue;
+    const auto [from, to] =
+        context_.tree.nodes[node_].units_of(begin, begin + std::ssize(place));
+    buffer->fill(from, std::min(to, buffer->size()));
   }
 }
 
@@ -193,7 +196,8 @@ void BlockAssembly<T>::drain(const Child& child, std::int32_t used) {
   for (std::int32_t side = 0; side < front_.storage().sides; ++side)
     for (const auto& [begin, end] : parts) {
       const Bytes start = side * layout.entries() * bytes;
-      child.contribution->drain(start + begin * bytes, start + end * bytes);
+      child.contribution->drain(start + begin * bytes,
+                                start + tree.nodes[node_].units_in(end * bytes));
     }
 }
 

@@ -4,36 +4,38 @@
 
 namespace espalier::solver {
 
-PageChoice::Step PageChoice::next(Bytes bytes) {
-  if (bytes < kTrial) {
-    until_trial_ -= bytes;
-    return {bytes, false};
+PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
+  Step step{std::min(bytes, before), false};
+  if (step.bytes == 0) {
+    const Bytes whole = bytes / kHugePage * kHugePage;
+    step.bytes = whole > 0 ? std::min(whole, kLongest) : bytes;
+    const bool cheaper = huge_is_cheaper();
+    const bool trial = until_trial_ <= 0 && price_[0] != kUnknown;
+    step.huge = whole > 0 && cheaper != trial;
+    if (whole > 0 && trial) {
+      until_trial_ = kBetweenTrials;
+      return {kHugePage, step.huge};
+    }
   }
-  const bool cheaper = huge_is_cheaper();
-  if (until_trial_ <= 0 && price_[0] != kUnknown) {
-    until_trial_ = kBetweenTrials;
-    return {kTrial, !cheaper};
-  }
-  const Step step{std::min(bytes, kLongest), cheaper};
   until_trial_ -= step.bytes;
   return step;
 }
 
 void PageChoice::paid(Step step, Seconds seconds) {
-  if (step.bytes < kTrial) return;  // the calls themselves weigh too much
+  if (step.bytes < kLeastPriced) return;
   price_[step.huge ? 1 : 0] = seconds / static_cast<double>(step.bytes);
 }
 
 bool PageChoice::huge_is_cheaper() const {
-  return price_[1] != kUnknown && price_[1] < price_[0];
+  return price_[1] != kUnknown && price_[1] < kNearlyAlike * price_[0];
 }
 
-bool PageChoice::moves(Bytes bytes) const {
-  return bytes < kTrial || !huge_is_cheaper() || moved_price_ <= price_[1];
+bool PageChoice::moves(Bytes bytes, Bytes before) const {
+  return bytes - before < kHugePage || !huge_is_cheaper() || moved_price_ <= price_[1];
 }
 
 void PageChoice::paid_for_moves(Bytes bytes, Seconds seconds) {
-  if (bytes < kLeastMoved) return;
+  if (bytes < kLeastPriced) return;
   moved_price_ = seconds / static_cast<double>(bytes);
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -23,14 +24,31 @@ namespace {
 constexpr Bytes kLeastPiece = Bytes{64} << 10;
 constexpr std::size_t kMostPieces = 4096;
 constexpr std::size_t kMostJoined = 64;
+// Larger buffers have huge pages of their own.
+constexpr Bytes kMostInChunks = 4 * PageChoice::kHugePage;
 // What is given back a few pages at a time grows to a large piece meanwhile; what does
 // not is in the way, and may be little beside everything.
 Bytes most_crumbs(Bytes used) { return std::max(Bytes{1} << 20, used / 32); }
-// Buffers of up to a quarter of a chunk are cut from chunks. What is kept of the last one
-// must be little beside everything.
+// Small buffers are cut from chunks, each a huge page where the limit has room for several.
+// What is kept of the last one must be little beside everything.
 constexpr Bytes kLeastChunk = Bytes{64} << 10, kMostChunk = Bytes{1} << 20;
 Bytes chunk_bytes(Bytes limit) {
+  if (limit >= 16 * PageChoice::kHugePage) return PageChoice::kHugePage;
   return std::clamp(limit / 64 / kLeastChunk * kLeastChunk, kLeastChunk, kMostChunk);
+}
+
+// Bytes up to the next place where a huge page may begin.
+Bytes to_huge_page(const std::byte* at) {
+  constexpr auto kHuge = static_cast<std::uintptr_t>(PageChoice::kHugePage);
+  return static_cast<Bytes>((kHuge - reinterpret_cast<std::uintptr_t>(at) % kHuge) %
+                            kHuge);
+}
+
+// The first use of a page has a price of its own where a host shadows its table.
+void touch_pages(std::byte* data, Bytes bytes) {
+  const Bytes page = PageBuffer::footprint(1);
+  for (Bytes at = 0; at < bytes; at += page)
+    *static_cast<volatile std::byte*>(data + at) = std::byte{0};
 }
 
 void* map(std::byte* at, Bytes bytes, int protection, int flags) {
@@ -48,8 +66,21 @@ void clear(std::byte* data, Bytes bytes) {
 
 }  // namespace
 
+// At the start of a huge page where the limits of the process leave that much more room.
 std::byte* reserve_pages(Bytes bytes) {
-  return static_cast<std::byte*>(map(nullptr, bytes, PROT_NONE, MAP_NORESERVE));
+  constexpr Bytes kHuge = PageChoice::kHugePage;
+  const Bytes more = bytes >= kHuge ? kHuge : 0;
+  void* const address =
+      more > 0 ? mmap(nullptr, static_cast<std::size_t>(checked_add(bytes, more)),
+                      PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+               : MAP_FAILED;
+  if (address == MAP_FAILED)
+    return static_cast<std::byte*>(map(nullptr, bytes, PROT_NONE, MAP_NORESERVE));
+  auto* const data = static_cast<std::byte*>(address);
+  const Bytes before = to_huge_page(data);
+  if (before > 0) unmap_pages(data, before);
+  if (before < more) unmap_pages(data + before + bytes, more - before);
+  return data + before;
 }
 
 void populate_pages(std::byte* at, Bytes bytes, bool huge) {
@@ -116,32 +147,45 @@ std::byte* PagePool::take(Bytes bytes) {
   return data;
 }
 
+// The bytes of chunks that are taken for a buffer, 0 where they are no use: of small
+// pages a few buffers have one, of huge ones a buffer may have a few.
+Bytes PagePool::chunk_for(Bytes wanted) const {
+  if (wanted <= chunk_ / 4) return chunk_;
+  if (chunk_ < PageChoice::kHugePage || wanted > kMostInChunks ||
+      !choice_.huge_is_cheaper())
+    return 0;
+  return (wanted + chunk_ - 1) / chunk_ * chunk_;
+}
+
 // False where a chunk is no use or does not fit in the limit.
 bool PagePool::add_chunk(Bytes wanted, std::int32_t node) {
-  if (wanted > chunk_ / 4) return false;
+  Bytes chunk = 0;
   {
     const std::scoped_lock lock(mutex_);
-    if (used_ + kept_ + beside_ + chunk_ > limit_ || free_at_.size() >= kMostPieces)
+    chunk = chunk_for(wanted);
+    if (chunk == 0 || used_ + kept_ + beside_ + chunk > limit_ ||
+        free_at_.size() >= kMostPieces)
       return false;
-    kept_ += chunk_;
-    coming_ += chunk_;
+    kept_ += chunk;
+    coming_ += chunk;
   }
   std::byte* data = nullptr;
   try {
-    data = reserve_pages(chunk_);
-    populate_pages(data, chunk_);
+    data = reserve_pages(chunk);
+    std::vector<std::span<std::byte>> placed;
+    populate(data, chunk, placed);
   } catch (...) {
-    if (data != nullptr) unmap_pages(data, chunk_);
+    if (data != nullptr) unmap_pages(data, chunk);
     const std::scoped_lock lock(mutex_);
-    kept_ -= chunk_;
-    coming_ -= chunk_;
+    kept_ -= chunk;
+    coming_ -= chunk;
     return false;
   }
   const std::scoped_lock lock(mutex_);
-  kept_ -= chunk_;
-  coming_ -= chunk_;
-  chunks_[data] = {chunk_, chunk_};
-  keep({data, chunk_, node, ++mappings_});
+  kept_ -= chunk;
+  coming_ -= chunk;
+  chunks_[data] = {chunk, chunk};
+  keep({data, chunk, node, ++mappings_});
   trim(node);
   tell();
   return true;
@@ -161,7 +205,7 @@ void PagePool::take_at(std::byte* at, Bytes bytes) {
   {
     const std::scoped_lock lock(mutex_);
     used_ += bytes;
-    if (choice_.moves(bytes)) pieces = take_pieces(bytes, node);
+    if (choice_.moves(bytes, to_huge_page(at))) pieces = take_pieces(bytes, node);
     coming = bytes;
     for (const Piece& piece : pieces) coming -= piece.bytes;
     coming_ += coming;
@@ -216,11 +260,12 @@ void PagePool::populate(std::byte* at, Bytes bytes,
     PageChoice::Step step{};
     {
       const std::scoped_lock lock(mutex_);
-      step = choice_.next(bytes);
+      step = choice_.next(bytes, to_huge_page(at));
     }
     // What others run meanwhile is not the pages' price.
     const Seconds start = thread_seconds();
     populate_pages(at, step.bytes, step.huge);
+    touch_pages(at, step.bytes);
     const Seconds taken = thread_seconds() - start;
     const auto size = static_cast<std::size_t>(step.bytes);
     if (last == step.huge)
@@ -322,14 +367,32 @@ void PagePool::trim(std::int32_t node) noexcept {
   }
 }
 
-// The smallest piece of a node: all of it, or as much as is over.
+// All of the smallest piece of a node, or as much as is over.
 void PagePool::trim_by(std::int32_t node, Bytes over, bool whole) noexcept {
-  const Piece piece = remove_free(free_at_node(node).begin()->second);
+  const Free& free = free_at_node(node);
+  if (!whole && choice_.huge_is_cheaper() && trim_huge(std::prev(free.end())->second, over))
+    return;
+  const Piece piece = remove_free(free.begin()->second);
   const Bytes page = kLeastPiece;  // cut in multiples of it
   const Bytes cut =
       whole ? piece.bytes : std::min(piece.bytes, (over + page - 1) / page * page);
   unmap({piece.data, cut, node, piece.mapping});
   keep_rest(piece, cut);
+}
+
+// Whole huge pages of a piece: of one that is cut, what is left may cost as much to use
+// again as fresh small pages do. False where it has none.
+bool PagePool::trim_huge(std::byte* data, Bytes over) noexcept {
+  constexpr Bytes kHuge = PageChoice::kHugePage;
+  const Bytes before = to_huge_page(data);
+  const Bytes huge = (free_at_.at(data).bytes - before) / kHuge * kHuge;
+  if (huge <= 0) return false;
+  const Piece piece = remove_free(data);
+  const Bytes cut = std::min(huge, (over + kHuge - 1) / kHuge * kHuge);
+  unmap({data + before, cut, piece.node, piece.mapping});
+  keep_rest(piece, before + cut);
+  keep_rest({data, before, piece.node, piece.mapping}, 0);
+  return true;
 }
 
 // A chunk that has gone altogether is forgotten. Where the system has given addresses of

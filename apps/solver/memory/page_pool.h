@@ -30,7 +30,9 @@ class MemoryMeter;
 ///
 /// Small buffers are cut from small pieces, and from chunks that are taken whole, where
 /// the limit has room for them: most cost no call to the system. Parts of a chunk are
-/// never moved. Safe from any thread.
+/// never moved. A chunk is a huge page, unless the limit is small; buffers of up to a few
+/// have a few chunks, where huge pages come cheaper. Then what leaves the process leaves
+/// in huge pages, too, as long as there are any. Safe from any thread.
 ///
 /// On a machine of several memory nodes fresh pages lie near the thread that takes them,
 /// and those that are given back wait for threads near the same node: another one takes
@@ -89,6 +91,7 @@ class PagePool {
   }
   [[nodiscard]] std::int32_t near_node() const;
   [[nodiscard]] std::optional<Piece> take_whole(Bytes bytes, std::int32_t node);
+  [[nodiscard]] Bytes chunk_for(Bytes wanted) const;
   bool add_chunk(Bytes wanted, std::int32_t node);
   [[nodiscard]] bool in_chunk(const std::byte* data) const;
   void insert_free(Piece piece);
@@ -103,6 +106,7 @@ class PagePool {
   void keep_rest(const Piece& piece, Bytes cut);
   void trim(std::int32_t node) noexcept;
   void trim_by(std::int32_t node, Bytes over, bool whole) noexcept;
+  bool trim_huge(std::byte* data, Bytes over) noexcept;
   void tell() noexcept;
 
   mutable std::mutex mutex_;
@@ -128,7 +132,8 @@ class PagePool {
   std::map<const std::byte*, Chunk> chunks_;
 };
 
-/// Address space of whole pages without memory. @throws Error when the system refuses
+/// Address space of whole pages without memory; of a huge page's bytes or more it begins
+/// where one may, if there is room. @throws Error when the system refuses
 [[nodiscard]] std::byte* reserve_pages(Bytes bytes);
 /// Fresh resident memory, all zeros, at an address that was reserved. @throws Error
 void populate_pages(std::byte* at, Bytes bytes, bool huge = false);

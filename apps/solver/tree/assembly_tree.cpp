@@ -345,6 +345,20 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
   return profile;
 }
 
+// The same, at most, when memory comes and goes in units. Where a unit has the end of one
+// side and the start of the other it comes with whichever is first.
+AssemblyTree::Profile in_units(const AssemblyTree& tree, const AssemblyTree::Node& node,
+                               AssemblyTree::Profile profile, Bytes unit) {
+  const Bytes whole = checked_add(node.factor_bytes, node.contribution_bytes);
+  const Bytes more = checked_mul(2 * tree.sides() - 1, unit);
+  for (Bytes& own : profile.own) own = std::min(whole, checked_add(own, more));
+  for (auto& [child, left] : profile.children)
+    for (Bytes& bytes : left)
+      bytes =
+          std::min(tree.nodes[child].contribution_bytes, bytes + tree.sides() * unit);
+  return profile;
+}
+
 // What a tiled front needs at once, with the contribution blocks of its children that are
 // in memory.
 Bytes tiled_need(const AssemblyTree& tree, const AssemblyTree::Node& node,
@@ -384,26 +398,32 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
   return task;
 }
 
-// Fronts of those by blocks take their memory at once where the sequential order has room
-// for that under the peak that it has anyway.
-void take_whole_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& options,
-                              AssemblyTree& tree) {
+// Fronts of those by blocks take their memory at once, or in units, where the sequential
+// order has room for that under the peak that it has anyway.
+void take_more_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& options,
+                             AssemblyTree& tree) {
   if (std::ranges::none_of(tree.nodes, &AssemblyTree::Node::by_blocks)) return;
-  const double most = options.fitting_part * static_cast<double>(largest_need(tree));
+  const double most =
+      std::max(options.fitting_part * static_cast<double>(largest_need(tree)),
+               4.0 * static_cast<double>(options.unit));
   const Traversal order = sequential_order(tree.tasks, OrderKind::kLiu);
   Bytes held = 0;  // after the task
   for (const TaskId task : order.order) {
     const Bytes children = tree.tasks.input_size(task);
     held += tree.tasks.retained_size(task) + tree.tasks.output_size(task) - children;
     AssemblyTree::Node& node = tree.nodes[index(task)];
-    if (!node.by_blocks || node.low_rank ||
-        static_cast<double>(whole_need(tree, node)) > most)
-      continue;
-    AssemblyTree::Profile whole = whole_profile(tree, node);
-    const Bytes beside = describe(symbolic, tree, node, whole).execution_size;
-    if (held + children + beside > order.peak) continue;
-    node.by_blocks = false;
-    tree.profile[index(task)] = std::move(whole);
+    if (!node.by_blocks || node.low_rank) continue;
+    const auto take = [&](AssemblyTree::Profile profile) {
+      const Bytes beside = describe(symbolic, tree, node, profile).execution_size;
+      if (held + children + beside > order.peak) return false;
+      tree.profile[index(task)] = std::move(profile);
+      return true;
+    };
+    if (static_cast<double>(whole_need(tree, node)) <= most &&
+        take(whole_profile(tree, node)))
+      node.by_blocks = false;
+    else if (take(in_units(tree, node, tree.profile[index(task)], options.unit)))
+      node.unit = options.unit;
   }
   describe_tasks(symbolic, tree);
 }
@@ -482,7 +502,7 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   for (const AssemblyTree::Node& node : tree.nodes)
     tree.profile.push_back(profile_of(symbolic, tree, node));
   describe_tasks(symbolic, tree);
-  take_whole_where_it_fits(symbolic, options, tree);
+  take_more_where_it_fits(symbolic, options, tree);
   return tree;
 }
 

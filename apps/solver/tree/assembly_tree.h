@@ -6,6 +6,7 @@
 
 #include "espalier/model/task_tree.h"
 #include "solver/matrix/matrix_kind.h"
+#include "solver/memory/page_choice.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/shared_list.h"
 #include "solver/tree/tile_graph.h"
@@ -35,9 +36,13 @@ struct AssemblyOptions {
   /// tiled fronts that need less than this part of what the largest needs, with their
   /// children, take their memory at once: by blocks it is many calls and gains nothing
   double whole_part = 1.0 / 16;
-  /// … and up to this part where that makes the least peak of all no higher. More of them
-  /// would wait for memory near the least bound, and clear it while many workers wait
-  double fitting_part = 1.0 / 4;
+  /// … and up to this part, or four units, where that makes the least peak of all no
+  /// higher. More of them would wait for memory near the least bound, and clear it while
+  /// many workers wait
+  double fitting_part = 1.0 / 8;
+  /// others take it in units of so many bytes, a huge page, where there is room for that:
+  /// it costs many times less than in small pages on some machines
+  Bytes unit = PageChoice::kHugePage;
   /// columns of a block in fronts that one task runs, and the least in others
   std::int32_t block_width = 64;
   /// Panels of large fronts may be compressed: subtrees are smaller, tiles of such fronts
@@ -84,7 +89,9 @@ struct AssemblyTree {
   struct Node {
     std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
     bool tiled = false;
-    bool by_blocks = false;  ///< tiled, and its memory comes with its blocks
+    bool by_blocks = false;  ///< tiled, and its memory comes with its blocks …
+    /// … in units of so many bytes, in which its children's goes; 0: as slices need it
+    Bytes unit = 0;
     bool low_rank = false;   ///< tiled, and its panel may be compressed
     /// … and so may its contribution block, which waits where memory is short.
     bool low_rank_contribution = false;
@@ -113,6 +120,15 @@ struct AssemblyTree {
       return low_rank_contribution && columns < layout.columns()
                  ? layout.offset(layout.block_of(columns))
                  : layout.entries_before(columns);
+    }
+    /// The units that such bytes of the front's own memory lie in …
+    [[nodiscard]] std::pair<Bytes, Bytes> units_of(Bytes begin, Bytes end) const {
+      if (unit == 0) return {begin, end};
+      return {begin / unit * unit, (end + unit - 1) / unit * unit};
+    }
+    /// … and those that lie in so many bytes of a side of a child's.
+    [[nodiscard]] Bytes units_in(Bytes bytes) const {
+      return unit == 0 ? bytes : bytes / unit * unit;
     }
   };
 
