@@ -30,13 +30,4 @@ bool PageChoice::huge_is_cheaper() const {
   return price_[1] != kUnknown && price_[1] < kNearlyAlike * price_[0];
 }
 
-bool PageChoice::moves(Bytes bytes, Bytes before) const {
-  return bytes - before < kHugePage || !huge_is_cheaper() || moved_price_ <= price_[1];
-}
-
-void PageChoice::paid_for_moves(Bytes bytes, Seconds seconds) {
-  if (bytes < kLeastPriced) return;
-  moved_price_ = seconds / static_cast<double>(bytes);
-}
-
 }  // namespace espalier::solver

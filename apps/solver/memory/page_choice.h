@@ -22,7 +22,7 @@ class PageChoice {
   static constexpr Bytes kBetweenTrials = Bytes{1} << 30;
   /// Longest step, so that a price that has changed is noticed.
   static constexpr Bytes kLongest = Bytes{32} << 20;
-  /// Steps and moves of less say nothing: the call itself weighs too much.
+  /// Steps of less say nothing: the call itself weighs too much.
   static constexpr Bytes kLeastPriced = Bytes{256} << 10;
   /// So many times as dear as small pages huge ones may be.
   static constexpr double kNearlyAlike = 1.25;
@@ -38,12 +38,6 @@ class PageChoice {
   /// What a step took of the processor, with the first use of each page.
   void paid(Step step, Seconds seconds);
 
-  /// Whether so many bytes are made of pages that are kept, by moving them; else of fresh
-  /// huge ones. A page that is moved may cost as much as a small fresh one.
-  [[nodiscard]] bool moves(Bytes bytes, Bytes before = 0) const;
-  /// What it took to move and to clear so many bytes.
-  void paid_for_moves(Bytes bytes, Seconds seconds);
-
   /// False as long as nothing is known.
   [[nodiscard]] bool huge_is_cheaper() const;
 
@@ -51,7 +45,6 @@ class PageChoice {
   static constexpr double kUnknown = -1;
 
   std::array<double, 2> price_{kUnknown, kUnknown};  // seconds a byte: small, huge
-  double moved_price_ = kUnknown;                    // the same, cleared
   Bytes until_trial_ = kBeforeTrials;
 };
 

@@ -205,7 +205,7 @@ void PagePool::take_at(std::byte* at, Bytes bytes) {
   {
     const std::scoped_lock lock(mutex_);
     used_ += bytes;
-    if (choice_.moves(bytes, to_huge_page(at))) pieces = take_pieces(bytes, node);
+    pieces = take_pieces(at, bytes, node);
     coming = bytes;
     for (const Piece& piece : pieces) coming -= piece.bytes;
     coming_ += coming;
@@ -230,7 +230,6 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
                      std::int32_t node) {
   std::vector<std::span<std::byte>> placed;  // each one mapping
   std::byte* next = at;
-  const Seconds start = thread_seconds();
   for (const Piece& piece : pieces) {
     const auto size = static_cast<std::size_t>(piece.bytes);
     if (mremap(piece.data, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
@@ -243,11 +242,9 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
     placed.emplace_back(next, size);
     next += piece.bytes;
   }
-  const Seconds moved = thread_seconds() - start;
   const Bytes fresh = bytes - (next - at);
   populate(next, fresh, placed);
   const std::scoped_lock lock(mutex_);
-  choice_.paid_for_moves(bytes - fresh, moved);
   for (const std::span<std::byte> each : placed)
     taken_[each.data()] = {static_cast<Bytes>(each.size()), node, ++mappings_};
 }
@@ -317,26 +314,54 @@ void PagePool::keep_rest(const Piece& piece, Bytes cut) {
     insert_free({piece.data + cut, piece.bytes - cut, piece.node, piece.mapping});
 }
 
-// The largest pieces that may move, until they are enough.
-std::vector<PagePool::Piece> PagePool::take_pieces(Bytes bytes, std::int32_t node) {
+// Pieces that are moved to `at`, the largest ones first, until they are enough. Where huge
+// pages come cheaper these move whole, to where they are whole again, and none is cut for
+// less: the rest of it may cost as much to use again as fresh small pages do.
+std::vector<PagePool::Piece> PagePool::take_pieces(const std::byte* at, Bytes bytes,
+                                                   std::int32_t node) {
+  constexpr Bytes kHuge = PageChoice::kHugePage;
+  const bool huge = choice_.huge_is_cheaper(), aligned = to_huge_page(at) == 0;
   const Free& free = free_at_node(node);
   std::vector<Piece> pieces;
   auto next = free.end();
   while (bytes >= kLeastPiece && next != free.begin() && pieces.size() < kMostJoined) {
-    const auto largest = std::prev(next);
-    if (largest->first < kLeastPiece) break;
-    if (in_chunk(largest->second)) {
-      next = largest;
+    const bool whole = huge && aligned && bytes >= kHuge;
+    const auto [size, data] = *std::prev(next);
+    if (size < (whole ? kHuge : kLeastPiece)) break;
+    std::optional<Piece> piece;
+    if (whole)
+      piece = cut_huge(data, bytes);
+    else if (!in_chunk(data) && !(huge && size - to_huge_page(data) >= kHuge))
+      piece = cut_start(data, bytes);
+    if (!piece) {
+      --next;
       continue;
     }
-    Piece piece = remove_free(largest->second);
-    keep_rest(piece, bytes);
-    piece.bytes = std::min(piece.bytes, bytes);
-    bytes -= piece.bytes;
-    reused_ += piece.bytes;
-    pieces.push_back(piece);
+    leave_chunk(*piece);
+    bytes -= piece->bytes;
+    reused_ += piece->bytes;
+    pieces.push_back(*piece);
   }
   return pieces;
+}
+
+PagePool::Piece PagePool::cut_start(std::byte* data, Bytes most) {
+  Piece piece = remove_free(data);
+  keep_rest(piece, most);
+  piece.bytes = std::min(piece.bytes, most);
+  return piece;
+}
+
+// Whole huge pages, where a piece has any.
+std::optional<PagePool::Piece> PagePool::cut_huge(std::byte* data, Bytes most) {
+  constexpr Bytes kHuge = PageChoice::kHugePage;
+  const Bytes before = to_huge_page(data);
+  const Bytes bytes = std::min(most, free_at_.at(data).bytes - before) / kHuge * kHuge;
+  if (bytes <= 0) return std::nullopt;
+  const Piece piece = remove_free(data);
+  keep_rest(piece, before + bytes);
+  keep_rest({data, before, piece.node, piece.mapping}, 0);
+  return Piece{data + before, bytes, piece.node, piece.mapping};
 }
 
 void PagePool::keep(Piece piece) { insert_free(merged_with_neighbours(piece)); }
@@ -367,43 +392,31 @@ void PagePool::trim(std::int32_t node) noexcept {
   }
 }
 
-// All of the smallest piece of a node, or as much as is over.
+// Of a node, whole huge pages where those come cheaper (take_pieces()); else all of the
+// smallest piece, or as much as is over.
 void PagePool::trim_by(std::int32_t node, Bytes over, bool whole) noexcept {
   const Free& free = free_at_node(node);
-  if (!whole && choice_.huge_is_cheaper() && trim_huge(std::prev(free.end())->second, over))
-    return;
-  const Piece piece = remove_free(free.begin()->second);
-  const Bytes page = kLeastPiece;  // cut in multiples of it
-  const Bytes cut =
-      whole ? piece.bytes : std::min(piece.bytes, (over + page - 1) / page * page);
-  unmap({piece.data, cut, node, piece.mapping});
-  keep_rest(piece, cut);
+  const auto up = [over](Bytes unit) { return (over + unit - 1) / unit * unit; };
+  if (!whole && choice_.huge_is_cheaper())
+    if (const std::optional<Piece> huge =
+            cut_huge(std::prev(free.end())->second, up(PageChoice::kHugePage)))
+      return unmap(*huge);
+  std::byte* const smallest = free.begin()->second;
+  unmap(whole ? remove_free(smallest) : cut_start(smallest, up(kLeastPiece)));
 }
 
-// Whole huge pages of a piece: of one that is cut, what is left may cost as much to use
-// again as fresh small pages do. False where it has none.
-bool PagePool::trim_huge(std::byte* data, Bytes over) noexcept {
-  constexpr Bytes kHuge = PageChoice::kHugePage;
-  const Bytes before = to_huge_page(data);
-  const Bytes huge = (free_at_.at(data).bytes - before) / kHuge * kHuge;
-  if (huge <= 0) return false;
-  const Piece piece = remove_free(data);
-  const Bytes cut = std::min(huge, (over + kHuge - 1) / kHuge * kHuge);
-  unmap({data + before, cut, piece.node, piece.mapping});
-  keep_rest(piece, before + cut);
-  keep_rest({data, before, piece.node, piece.mapping}, 0);
-  return true;
+void PagePool::unmap(Piece piece) noexcept {
+  leave_chunk(piece);
+  unmap_pages(piece.data, piece.bytes);
 }
 
 // A chunk that has gone altogether is forgotten. Where the system has given addresses of
 // it away again, what lies there counts as its own.
-void PagePool::unmap(Piece piece) noexcept {
-  if (in_chunk(piece.data)) {
-    const auto chunk = std::prev(chunks_.upper_bound(piece.data));
-    chunk->second.left -= piece.bytes;
-    if (chunk->second.left <= 0) chunks_.erase(chunk);
-  }
-  unmap_pages(piece.data, piece.bytes);
+void PagePool::leave_chunk(const Piece& piece) noexcept {
+  if (!in_chunk(piece.data)) return;
+  const auto chunk = std::prev(chunks_.upper_bound(piece.data));
+  chunk->second.left -= piece.bytes;
+  if (chunk->second.left <= 0) chunks_.erase(chunk);
 }
 
 void PagePool::keep_at_most(Bytes most) noexcept {

@@ -29,10 +29,11 @@ class MemoryMeter;
 /// size.
 ///
 /// Small buffers are cut from small pieces, and from chunks that are taken whole, where
-/// the limit has room for them: most cost no call to the system. Parts of a chunk are
-/// never moved. A chunk is a huge page, unless the limit is small; buffers of up to a few
-/// have a few chunks, where huge pages come cheaper. Then what leaves the process leaves
-/// in huge pages, too, as long as there are any. Safe from any thread.
+/// the limit has room for them: most cost no call to the system. Parts of a chunk that
+/// are no huge pages are never moved. A chunk is a huge page, unless the limit is small; buffers of up to a few
+/// have a few chunks, where huge pages come cheaper. Then what is moved or
+/// leaves the process does so in huge pages, too, as long as there are any. Safe from any
+/// thread.
 ///
 /// On a machine of several memory nodes fresh pages lie near the thread that takes them,
 /// and those that are given back wait for threads near the same node: another one takes
@@ -98,7 +99,9 @@ class PagePool {
   Piece remove_free(std::byte* data);
   [[nodiscard]] Piece merged_with_neighbours(Piece piece);
   void unmap(Piece piece) noexcept;
-  std::vector<Piece> take_pieces(Bytes bytes, std::int32_t node);
+  std::vector<Piece> take_pieces(const std::byte* at, Bytes bytes, std::int32_t node);
+  Piece cut_start(std::byte* data, Bytes most);
+  std::optional<Piece> cut_huge(std::byte* data, Bytes most);
   void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces,
              std::int32_t node);
   void populate(std::byte* at, Bytes bytes, std::vector<std::span<std::byte>>& placed);
@@ -106,7 +109,7 @@ class PagePool {
   void keep_rest(const Piece& piece, Bytes cut);
   void trim(std::int32_t node) noexcept;
   void trim_by(std::int32_t node, Bytes over, bool whole) noexcept;
-  bool trim_huge(std::byte* data, Bytes over) noexcept;
+  void leave_chunk(const Piece& piece) noexcept;
   void tell() noexcept;
 
   mutable std::mutex mutex_;
@@ -127,7 +130,7 @@ class PagePool {
   Bytes crumb_bytes_ = 0;
   struct Chunk {
     Bytes bytes;
-    Bytes left;  // that have not gone back to the system
+    Bytes left;  // that have neither moved nor gone back to the system
   };
   std::map<const std::byte*, Chunk> chunks_;
 };
