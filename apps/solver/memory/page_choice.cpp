@@ -10,7 +10,7 @@ PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
     const Bytes whole = bytes / kHugePage * kHugePage;
     step.bytes = whole > 0 ? std::min(whole, kLongest) : bytes;
     const bool cheaper = huge_is_cheaper();
-    const bool trial = until_trial_ <= 0 && price_[0] != kUnknown;
+    const bool trial = until_trial_ <= 0 && price_[0] != kUnknown && !is_given_;
     step.huge = whole > 0 && cheaper != trial;
     if (whole > 0 && trial) {
       until_trial_ = kBetweenTrials;
@@ -22,7 +22,7 @@ PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
 }
 
 void PageChoice::paid(Step step, Seconds seconds) {
-  if (step.bytes < kLeastPriced) return;
+  if (is_given_ || step.bytes < kLeastPriced) return;
   price_[step.huge ? 1 : 0] = seconds / static_cast<double>(step.bytes);
 }
 

@@ -12,8 +12,8 @@ namespace espalier::solver {
 /// On most machines huge pages are several times cheaper. On virtual ones whose host
 /// takes back free memory it is the other way round: huge pages are what the host takes,
 /// and each costs a call to it. So both are tried, a little of each, the dearer one again
-/// after every kBetweenTrials bytes, and the cheaper of the last trials is taken; the huge
-/// one where they are nearly alike, which is read faster then.
+/// after every kBetweenTrials bytes, and the cheaper of the last trials is taken; the
+/// huge one where they are nearly alike, which is read faster then.
 class PageChoice {
  public:
   static constexpr Bytes kHugePage = Bytes{2} << 20;
@@ -32,6 +32,11 @@ class PageChoice {
     bool huge;
   };
 
+  PageChoice() = default;
+  /// Of one kind always, whatever it is told.
+  explicit PageChoice(bool huge)
+      : price_{1, huge ? 0.0 : 2 * kNearlyAlike}, is_given_(true) {}
+
   /// The next part of `bytes` > 0 to take, and as what: huge pages begin where one may.
   /// @param before  bytes up to the next place where a huge page may begin
   [[nodiscard]] Step next(Bytes bytes, Bytes before = 0);
@@ -46,6 +51,7 @@ class PageChoice {
 
   std::array<double, 2> price_{kUnknown, kUnknown};  // seconds a byte: small, huge
   Bytes until_trial_ = kBeforeTrials;
+  bool is_given_ = false;
 };
 
 }  // namespace espalier::solver

@@ -29,8 +29,8 @@ constexpr Bytes kMostInChunks = 4 * PageChoice::kHugePage;
 // What is given back a few pages at a time grows to a large piece meanwhile; what does
 // not is in the way, and may be little beside everything.
 Bytes most_crumbs(Bytes used) { return std::max(Bytes{1} << 20, used / 32); }
-// Small buffers are cut from chunks, each a huge page where the limit has room for several.
-// What is kept of the last one must be little beside everything.
+// Small buffers are cut from chunks, each a huge page where the limit has room for
+// several. What is kept of the last one must be little beside everything.
 constexpr Bytes kLeastChunk = Bytes{64} << 10, kMostChunk = Bytes{1} << 20;
 Bytes chunk_bytes(Bytes limit) {
   if (limit >= 16 * PageChoice::kHugePage) return PageChoice::kHugePage;
@@ -97,8 +97,10 @@ void unmap_pages(std::byte* data, Bytes bytes) noexcept {
   munmap(data, static_cast<std::size_t>(bytes));
 }
 
-PagePool::PagePool(Bytes limit, MemoryMeter* resident, MemoryNodes nodes)
-    : limit_(limit),
+PagePool::PagePool(Bytes limit, MemoryMeter* resident, MemoryNodes nodes,
+                   PageChoice choice)
+    : choice_(choice),
+      limit_(limit),
       chunk_(chunk_bytes(limit)),
       resident_(resident),
       nodes_(std::move(nodes)),
@@ -314,9 +316,9 @@ void PagePool::keep_rest(const Piece& piece, Bytes cut) {
     insert_free({piece.data + cut, piece.bytes - cut, piece.node, piece.mapping});
 }
 
-// Pieces that are moved to `at`, the largest ones first, until they are enough. Where huge
-// pages come cheaper these move whole, to where they are whole again, and none is cut for
-// less: the rest of it may cost as much to use again as fresh small pages do.
+// Pieces that are moved to `at`, the largest ones first, until they are enough. Where
+// huge pages come cheaper these move whole, to where they are whole again, and none is
+// cut for less: the rest of it may cost as much to use again as fresh small pages do.
 std::vector<PagePool::Piece> PagePool::take_pieces(const std::byte* at, Bytes bytes,
                                                    std::int32_t node) {
   constexpr Bytes kHuge = PageChoice::kHugePage;

@@ -30,10 +30,10 @@ class MemoryMeter;
 ///
 /// Small buffers are cut from small pieces, and from chunks that are taken whole, where
 /// the limit has room for them: most cost no call to the system. Parts of a chunk that
-/// are no huge pages are never moved. A chunk is a huge page, unless the limit is small; buffers of up to a few
-/// have a few chunks, where huge pages come cheaper. Then what is moved or
-/// leaves the process does so in huge pages, too, as long as there are any. Safe from any
-/// thread.
+/// are no huge pages are never moved. A chunk is a huge page, unless the limit is small;
+/// buffers of up to a few have a few chunks, where huge pages come cheaper. Then what is
+/// moved or leaves the process does so in huge pages, too, as long as there are any. Safe
+/// from any thread.
 ///
 /// On a machine of several memory nodes fresh pages lie near the thread that takes them,
 /// and those that are given back wait for threads near the same node: another one takes
@@ -43,7 +43,7 @@ class PagePool {
   /// @param limit     of the bytes in use, kept and set aside by use_beside()
   /// @param resident  counts what is in use or kept, of the pool's life; may be null
   explicit PagePool(Bytes limit, MemoryMeter* resident = nullptr,
-                    MemoryNodes nodes = system_memory_nodes());
+                    MemoryNodes nodes = system_memory_nodes(), PageChoice choice = {});
   /// Gives everything kept back to the system. Memory still in use stays valid; its
   /// owner unmaps it.
   ~PagePool();

@@ -354,8 +354,7 @@ AssemblyTree::Profile in_units(const AssemblyTree& tree, const AssemblyTree::Nod
   for (Bytes& own : profile.own) own = std::min(whole, checked_add(own, more));
   for (auto& [child, left] : profile.children)
     for (Bytes& bytes : left)
-      bytes =
-          std::min(tree.nodes[child].contribution_bytes, bytes + tree.sides() * unit);
+      bytes = std::min(tree.nodes[child].contribution_bytes, bytes + tree.sides() * unit);
   return profile;
 }
 

@@ -92,7 +92,7 @@ struct AssemblyTree {
     bool by_blocks = false;  ///< tiled, and its memory comes with its blocks …
     /// … in units of so many bytes, in which its children's goes; 0: as slices need it
     Bytes unit = 0;
-    bool low_rank = false;   ///< tiled, and its panel may be compressed
+    bool low_rank = false;  ///< tiled, and its panel may be compressed
     /// … and so may its contribution block, which waits where memory is short.
     bool low_rank_contribution = false;
     bool shared = false;             ///< with other processes: sizes are of the part here

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace espalier::solver {
 namespace TEST_SOURCE {
 
-constexpr Bytes kTrial = PageChoice::kTrial;
+constexpr Bytes kHuge = PageChoice::kHugePage;
 
 // Takes `bytes` where a small page costs `small` a byte and a huge one `huge`; returns
 // the bytes that were taken as huge pages.
@@ -33,52 +34,71 @@ TEST(PageChoice, TakesSmallPagesForTheFirstBytes) {
 TEST(PageChoice, TakesHugePagesWhereTheyAreCheaper) {
   PageChoice choice;
   take(choice, PageChoice::kBeforeTrials, 1, 0.1);
-  EXPECT_EQ(take(choice, 100 * kTrial, 1, 0.1), 100 * kTrial);
+  EXPECT_EQ(take(choice, 100 * kHuge, 1, 0.1), 100 * kHuge);
 }
 
 TEST(PageChoice, TriesTheDearerKindNowAndThen) {
   PageChoice choice;
   take(choice, PageChoice::kBeforeTrials, 1, 10);
   // A trial at the start and after every kBetweenTrials.
-  EXPECT_EQ(take(choice, 3 * PageChoice::kBetweenTrials, 1, 10), 3 * kTrial);
+  EXPECT_EQ(take(choice, 3 * PageChoice::kBetweenTrials, 1, 10), 3 * kHuge);
 }
 
 TEST(PageChoice, FollowsPricesThatChange) {
   PageChoice choice;
-  take(choice, PageChoice::kBeforeTrials + kTrial, 1, 0.1);
+  take(choice, PageChoice::kBeforeTrials, 1, 0.1);
+  take(choice, kHuge, 1, 0.1);
   // Dearer from now on: one step too many, then small pages.
   EXPECT_EQ(take(choice, PageChoice::kBetweenTrials / 2, 1, 10), PageChoice::kLongest);
   // Cheap again: found by the next trial.
   take(choice, PageChoice::kBetweenTrials, 1, 0.1);
-  EXPECT_EQ(take(choice, 10 * kTrial, 1, 0.1), 10 * kTrial);
+  EXPECT_EQ(take(choice, 10 * kHuge, 1, 0.1), 10 * kHuge);
 }
 
-TEST(PageChoice, HasNoHugePagesInWhatCannotHoldOne) {
-  PageChoice choice;
+// What one huge page at least begins where one may; what is before that, and what is less
+// than one, is small.
+TEST(PageChoice, HasHugePagesWhereOneFits) {
+  PageChoice choice(true);
   std::mt19937 random(1);
   for (int i = 0; i < 1000; ++i) {
-    const Bytes bytes = 1 + random() % (kTrial - 1);
-    const PageChoice::Step step = choice.next(bytes);
-    EXPECT_EQ(step.bytes, bytes);
-    EXPECT_FALSE(step.huge);
-    choice.paid(step, 1);
+    const auto bytes = static_cast<Bytes>(1 + random() % (4 * kHuge));
+    const auto before = static_cast<Bytes>(i % 2 == 0 ? 0 : random() % kHuge);
+    const PageChoice::Step step = choice.next(bytes, before);
+    EXPECT_EQ(step.huge, before == 0 && bytes >= kHuge);
+    if (before > 0)
+      EXPECT_EQ(step.bytes, std::min(before, bytes));
+    else
+      EXPECT_EQ(step.bytes, bytes < kHuge ? bytes : bytes / kHuge * kHuge);
+    choice.paid(step, step.huge ? 1 : 0);
   }
 }
 
-TEST(PageChoice, MovesPagesWhereThatIsCheaperThanHugeOnes) {
+TEST(PageChoice, TakesHugePagesThatCostNearlyTheSame) {
+  for (const double ratio : {0.9, 1.1, 1.4}) {
+    PageChoice choice;
+    take(choice, PageChoice::kBeforeTrials, 1, ratio);
+    take(choice, kHuge, 1, ratio);
+    EXPECT_EQ(choice.huge_is_cheaper(), ratio < PageChoice::kNearlyAlike) << ratio;
+  }
+}
+
+// Too few bytes to tell: their price is not taken.
+TEST(PageChoice, IsNotToldByWhatIsTooLittle) {
   PageChoice choice;
-  EXPECT_TRUE(choice.moves(kTrial));  // no price is known
-  choice.paid_for_moves(PageChoice::kLeastMoved, 2.0 * PageChoice::kLeastMoved);
-  EXPECT_TRUE(choice.moves(kTrial));
-  take(choice, PageChoice::kBeforeTrials + kTrial, 5, 3);
-  EXPECT_TRUE(choice.moves(kTrial));
-  choice.paid_for_moves(PageChoice::kLeastMoved, 4.0 * PageChoice::kLeastMoved);
-  EXPECT_FALSE(choice.moves(kTrial));
-  EXPECT_TRUE(choice.moves(kTrial - 1));                  // in small pages it would be
-  choice.paid_for_moves(PageChoice::kLeastMoved - 1, 0);  // the call weighs too much
-  EXPECT_FALSE(choice.moves(kTrial));
-  choice.paid_for_moves(PageChoice::kLeastMoved, 1.0 * PageChoice::kLeastMoved);
-  EXPECT_TRUE(choice.moves(kTrial));
+  take(choice, PageChoice::kBeforeTrials, 1, 0.1);
+  take(choice, kHuge, 1, 0.1);
+  choice.paid({PageChoice::kLeastPriced - 1, false}, 0);
+  EXPECT_TRUE(choice.huge_is_cheaper());
+  choice.paid({PageChoice::kLeastPriced, false}, 0);
+  EXPECT_FALSE(choice.huge_is_cheaper());
+}
+
+TEST(PageChoice, OfOneKindStaysSo) {
+  for (const bool huge : {false, true}) {
+    PageChoice choice(huge);
+    EXPECT_EQ(take(choice, 2 * PageChoice::kBetweenTrials, huge ? 1 : 9, huge ? 9 : 1),
+              huge ? 2 * PageChoice::kBetweenTrials : 0);
+  }
 }
 
 }  // namespace TEST_SOURCE

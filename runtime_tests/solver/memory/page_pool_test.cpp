@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <sstream>
@@ -19,7 +20,7 @@ namespace espalier::solver {
 namespace TEST_SOURCE {
 
 const Bytes kPage = sysconf(_SC_PAGESIZE);
-constexpr Bytes kLarge = Bytes{1} << 20;
+constexpr Bytes kLarge = Bytes{1} << 20, kHuge = PageChoice::kHugePage;
 
 bool all_zero(const std::byte* data, Bytes bytes) {
   return std::all_of(data, data + bytes, [](std::byte b) { return b == std::byte{0}; });
@@ -58,22 +59,127 @@ TEST(PagePool, JoinsPiecesToALargerBuffer) {
 }
 
 TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
-  PagePool pool(64 * kLarge);  // a chunk is a 64th of the limit
+  PagePool pool(32 * kHuge);  // a chunk is a huge page
   std::vector<std::byte*> buffers;
   for (int i = 0; i < 16; ++i) {
-    buffers.push_back(pool.take(kLarge / 16));
-    EXPECT_TRUE(all_zero(buffers.back(), kLarge / 16));
-    std::memset(buffers.back(), 0xff, kLarge / 16);
+    buffers.push_back(pool.take(kHuge / 16));
+    EXPECT_TRUE(all_zero(buffers.back(), kHuge / 16));
+    std::memset(buffers.back(), 0xff, kHuge / 16);
   }
   EXPECT_EQ(pool.kept(), 0);  // one chunk, all of it in use
   std::mt19937 random(1);
   std::shuffle(buffers.begin(), buffers.end(), random);
-  for (std::byte* const buffer : buffers) pool.give(buffer, kLarge / 16);
-  EXPECT_EQ(pool.kept(), kLarge);
-  std::byte* const whole = pool.take(kLarge);
+  for (std::byte* const buffer : buffers) pool.give(buffer, kHuge / 16);
+  EXPECT_EQ(pool.kept(), kHuge);
+  std::byte* const whole = pool.take(kHuge);
   EXPECT_EQ(pool.kept(), 0);
-  EXPECT_TRUE(all_zero(whole, kLarge));
-  pool.give(whole, kLarge);
+  EXPECT_TRUE(all_zero(whole, kHuge));
+  pool.give(whole, kHuge);
+}
+
+// From the first byte on, so that what a buffer is filled with may be huge pages.
+TEST(PagePool, ReservesLargeBuffersWhereAHugePageMayBegin) {
+  for (const Bytes bytes : {kHuge, kHuge + kPage, 7 * kHuge - kPage}) {
+    std::byte* const data = reserve_pages(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % kHuge, 0u);
+    populate_pages(data, bytes);
+    EXPECT_TRUE(all_zero(data, bytes));
+    unmap_pages(data, bytes);
+  }
+}
+
+// A buffer of a few huge pages has some of its own, what is left of the last one serves
+// others, and all grow together again. What is larger takes no more than it needs.
+TEST(PagePool, CutsBuffersFromSeveralHugePages) {
+  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  std::byte* const first = pool.take(2 * kHuge + kPage);
+  EXPECT_EQ(pool.kept(), kHuge - kPage);
+  std::byte* const second = pool.take(kHuge - kPage);
+  EXPECT_EQ(pool.kept(), 0);
+  EXPECT_EQ(second, first + 2 * kHuge + kPage);
+  std::byte* const third = pool.take(9 * kHuge + kPage);
+  EXPECT_EQ(pool.kept(), 0);
+  pool.give(first, 2 * kHuge + kPage);
+  pool.give(second, kHuge - kPage);
+  EXPECT_EQ(pool.take(3 * kHuge), first);
+  pool.give(first, 3 * kHuge);
+  pool.give(third, 9 * kHuge + kPage);
+}
+
+TEST(PagePool, TakesNoHugePagesForLargerBuffersWhereTheyAreDearer) {
+  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(false));
+  std::byte* const data = pool.take(2 * kHuge + kPage);
+  EXPECT_EQ(pool.kept(), 0);
+  pool.give(data, 2 * kHuge + kPage);
+}
+
+// Of what is kept only whole huge pages are moved, as long as one is asked for: the rest
+// is fresh.
+TEST(PagePool, MovesHugePagesWhole) {
+  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  std::byte* const block = pool.take(10 * kHuge);
+  std::memset(block, 1, static_cast<std::size_t>(10 * kHuge));
+  pool.give(block + kHuge / 2, 3 * kHuge);  // two of them whole
+  std::byte* const at = reserve_pages(5 * kHuge);
+  const Bytes before = pool.reused();
+  pool.take_at(at, 5 * kHuge);
+  EXPECT_EQ(pool.reused() - before, 2 * kHuge);
+  EXPECT_EQ(pool.kept(), kHuge);  // two halves
+  EXPECT_TRUE(all_zero(at, 5 * kHuge));
+  // Halves that hold no huge page do move, for less than one.
+  std::byte* const less = reserve_pages(kHuge / 2);
+  pool.take_at(less, kHuge / 2);
+  EXPECT_EQ(pool.reused() - before, 2 * kHuge + kHuge / 2);
+  // And a huge page is not cut for what the other half lacks.
+  pool.give(block + 4 * kHuge, kHuge);
+  std::byte* const fresh = reserve_pages(kHuge / 2 + kPage);
+  pool.take_at(fresh, kHuge / 2 + kPage);
+  EXPECT_EQ(pool.kept(), kHuge);
+  for (const auto& [data, bytes] :
+       {std::pair(at, 5 * kHuge), std::pair(less, kHuge / 2),
+        std::pair(fresh, kHuge / 2 + kPage), std::pair(block, kHuge / 2),
+        std::pair(block + 3 * kHuge + kHuge / 2, kHuge / 2),
+        std::pair(block + 5 * kHuge, 5 * kHuge)})
+    pool.give(data, bytes);
+  EXPECT_EQ(pool.used(), 0);
+}
+
+// Parts of a chunk, too; the rest of it serves on.
+TEST(PagePool, MovesHugePagesOutOfChunks) {
+  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  std::byte* const chunk = pool.take(3 * kHuge);
+  pool.give(chunk, 3 * kHuge);
+  std::byte* const at = reserve_pages(2 * kHuge);
+  const Bytes before = pool.reused();
+  pool.take_at(at, 2 * kHuge);
+  EXPECT_EQ(pool.reused() - before, 2 * kHuge);
+  EXPECT_EQ(pool.kept(), kHuge);
+  std::byte* const rest = pool.take(kHuge);
+  EXPECT_EQ(pool.kept(), 0);
+  EXPECT_TRUE(all_zero(rest, kHuge));
+  pool.give(rest, kHuge);
+  pool.give(at, 2 * kHuge);
+  EXPECT_EQ(pool.kept(), 3 * kHuge);
+}
+
+// At the limit whole huge pages leave, not the pieces around pages in use.
+TEST(PagePool, GivesBackHugePagesWhole) {
+  PagePool pool(16 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  std::byte* const block = pool.take(16 * kHuge);
+  pool.give(block + kPage, kHuge / 4);
+  pool.give(block + 4 * kHuge + kPage, 4 * kHuge);  // three of them whole
+  EXPECT_EQ(pool.kept(), 4 * kHuge + kHuge / 4);
+  pool.use_beside(kPage);
+  EXPECT_EQ(pool.kept(), 3 * kHuge + kHuge / 4);
+  pool.use_beside(2 * kHuge);
+  EXPECT_EQ(pool.kept(), kHuge + kHuge / 4);
+  pool.use_beside(kHuge);  // only parts are left, and the smallest is enough
+  EXPECT_EQ(pool.kept(), kHuge + kHuge / 4 - kPage);
+  pool.use_beside(-3 * kHuge - kPage);
+  pool.give(block, kPage);
+  pool.give(block + kPage + kHuge / 4, 4 * kHuge - kHuge / 4);
+  pool.give(block + 8 * kHuge + kPage, 8 * kHuge - kPage);
+  EXPECT_EQ(pool.used(), 0);
 }
 
 // As a block that its parent assembles, column by column.
@@ -106,18 +212,18 @@ TEST(PagePool, KeepsFewPiecesThatAreTooSmallToBeMoved) {
 // Two nodes, and a thread that is near one, then near the other.
 TEST(PagePool, KeepsPagesForThreadsNearThem) {
   std::int32_t near = 0;
-  PagePool pool(64 * kLarge, nullptr, {2, [&near] { return near; }});
+  PagePool pool(64 * kLarge, nullptr, {2, [&near] { return near; }}, PageChoice(false));
   std::byte* const large = pool.take(4 * kLarge);
   std::byte* const small = pool.take(kPage);  // of a chunk
   pool.give(large, 4 * kLarge);
   near = 1;
   pool.give(small, kPage);  // it goes back to the chunk, wherever the thread is
-  EXPECT_EQ(pool.kept(), 5 * kLarge);
+  EXPECT_EQ(pool.kept(), 4 * kLarge + kHuge);
   const Bytes before = pool.reused();
   std::byte* const far = pool.take(2 * kLarge);
   EXPECT_EQ(pool.reused(), before);
   std::byte* const far_small = pool.take(kPage);
-  EXPECT_EQ(pool.kept(), 6 * kLarge - kPage);  // with a chunk of its own
+  EXPECT_EQ(pool.kept(), 4 * kLarge + 2 * kHuge - kPage);  // with a chunk of its own
   pool.give(far_small, kPage);
   near = 0;
   std::byte* const again = pool.take(4 * kLarge);
@@ -196,6 +302,14 @@ TEST(MemoryNodes, AreCountedByTheListOfTheirNumbers) {
   EXPECT_GE(system_memory_nodes().near(), 0);
 }
 
+// A 64th of a limit that has no room for several huge pages.
+TEST(PagePool, HasSmallerChunksWhereTheLimitIsSmall) {
+  PagePool pool(31 * kLarge);
+  std::byte* const data = pool.take(kPage);
+  EXPECT_EQ(pool.kept(), 448 * 1024 - kPage);
+  pool.give(data, kPage);
+}
+
 TEST(PagePool, TakesNoChunkBeyondItsLimit) {
   PagePool pool(64 * kLarge);
   std::byte* const first = pool.take(64 * kLarge - kLarge / 2);
@@ -224,16 +338,16 @@ TEST(PagePool, KeepsNothingBeyondItsLimit) {
 
 TEST(PagePool, KeepsNoMoreThanItIsTold) {
   MemoryMeter resident;
-  PagePool pool(64 * kLarge, &resident);
+  PagePool pool(64 * kLarge, &resident, system_memory_nodes(), PageChoice(false));
   std::vector<std::byte*> small;
   std::byte* const large = pool.take(5 * kLarge);
-  for (int i = 0; i < 40; ++i) small.push_back(pool.take(kLarge / 8));  // five chunks
+  for (int i = 0; i < 48; ++i) small.push_back(pool.take(kLarge / 8));  // three chunks
   pool.give(large, 5 * kLarge);
   for (std::byte* const each : small) pool.give(each, kLarge / 8);
   EXPECT_EQ(pool.used(), 0);
-  EXPECT_EQ(pool.kept(), 10 * kLarge);
+  EXPECT_EQ(pool.kept(), 11 * kLarge);
   pool.keep_at_most(20 * kLarge);
-  EXPECT_EQ(pool.kept(), 10 * kLarge);
+  EXPECT_EQ(pool.kept(), 11 * kLarge);
   pool.keep_at_most(3 * kLarge);
   EXPECT_LE(pool.kept(), 3 * kLarge);
   EXPECT_GT(pool.kept(), 2 * kLarge);
@@ -241,7 +355,7 @@ TEST(PagePool, KeepsNoMoreThanItIsTold) {
   EXPECT_EQ(pool.kept(), 0);
   EXPECT_EQ(resident.now(), 0);
   std::byte* const again = pool.take(kLarge / 8);  // of a new chunk
-  EXPECT_EQ(pool.kept(), kLarge - kLarge / 8);
+  EXPECT_EQ(pool.kept(), kHuge - kLarge / 8);
   pool.give(again, kLarge / 8);
 }
 

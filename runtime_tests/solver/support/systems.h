@@ -142,6 +142,8 @@ inline AssemblyOptions random_assembly(std::mt19937& random) {
   constexpr double kWhole[] = {0, 1.0 / 16, 0.5, 2};
   constexpr std::int32_t kWidths[] = {2, 9, 64};
   constexpr Flops kTiles[] = {0, 60, 4e6};
+  constexpr double kFitting[] = {0, 1.0 / 8, 2};
+  constexpr Bytes kUnits[] = {0, Bytes{16} << 10, Bytes{2} << 20};
   return {.workers = draw(random, 1, 6),
           .subtree_fraction = kFractions[draw(random, 0, 3)],
           .subtree_floor = kFloors[draw(random, 0, 3)],
@@ -149,6 +151,8 @@ inline AssemblyOptions random_assembly(std::mt19937& random) {
           .chain_floor = kFloors[draw(random, 0, 3)],
           .tiled_order = kTiled[draw(random, 0, 2)],
           .whole_part = kWhole[draw(random, 0, 3)],
+          .fitting_part = kFitting[draw(random, 0, 2)],
+          .unit = kUnits[draw(random, 0, 2)],
           .block_width = kWidths[draw(random, 0, 2)],
           .tile_flops = kTiles[draw(random, 0, 2)]};
 }

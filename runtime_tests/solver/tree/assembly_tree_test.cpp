@@ -204,14 +204,22 @@ TEST(AssemblyTree, DoesNotDependOnTheNumberOfWorkers) {
 // What the planner finds for both trees, whatever the choice was made by.
 TEST(AssemblyTree, TakesFrontsWholeWhereTheLeastPeakIsNoHigher) {
   std::mt19937 random(10);
-  int whole = 0, left = 0;
+  int whole = 0, left = 0, in_units = 0;
   const auto compare = [&](const Symbolic& symbolic, AssemblyOptions options) {
     options.fitting_part = 0;
+    options.unit = 0;
     const AssemblyTree by_blocks = build_assembly_tree(symbolic, options);
+    const Bytes peak = sequential_order(by_blocks.tasks, OrderKind::kLiu).peak;
+    options.unit = PageBuffer::footprint(1);
+    const AssemblyTree units = build_assembly_tree(symbolic, options);
+    EXPECT_LE(sequential_order(units.tasks, OrderKind::kLiu).peak, peak);
+    for (const AssemblyTree::Node& node : units.nodes) {
+      EXPECT_TRUE(node.unit == 0 || (node.by_blocks && node.unit == options.unit));
+      in_units += node.unit > 0;
+    }
     options.fitting_part = 2;
     const AssemblyTree fitting = build_assembly_tree(symbolic, options);
-    EXPECT_LE(sequential_order(fitting.tasks, OrderKind::kLiu).peak,
-              sequential_order(by_blocks.tasks, OrderKind::kLiu).peak);
+    EXPECT_LE(sequential_order(fitting.tasks, OrderKind::kLiu).peak, peak);
     for (std::size_t i = 0; i < by_blocks.nodes.size(); ++i) {
       EXPECT_LE(fitting.nodes[i].by_blocks, by_blocks.nodes[i].by_blocks);
       whole += by_blocks.nodes[i].by_blocks && !fitting.nodes[i].by_blocks;
@@ -227,6 +235,18 @@ TEST(AssemblyTree, TakesFrontsWholeWhereTheLeastPeakIsNoHigher) {
   for (const char* grid : {"20x20x20", "150x150", "60x12x12"})
     compare(analyse_pattern(make_grid(parse_grid(grid)), {}), {.tiled_order = 64});
   EXPECT_GT(left, 0);
+  EXPECT_GT(in_units, 10);
+}
+
+TEST(AssemblyTree, RoundsToUnits) {
+  AssemblyTree::Node node;
+  EXPECT_EQ(node.units_of(50, 90), std::pair(Bytes{50}, Bytes{90}));
+  EXPECT_EQ(node.units_in(90), 90);
+  node.unit = 40;
+  EXPECT_EQ(node.units_of(50, 90), std::pair(Bytes{40}, Bytes{120}));
+  EXPECT_EQ(node.units_of(40, 80), std::pair(Bytes{40}, Bytes{80}));
+  EXPECT_EQ(node.units_in(90), 80);
+  EXPECT_EQ(node.units_in(39), 0);
 }
 
 // Chains end where a process has too much below them; how a front is cut stays the same.
