@@ -51,6 +51,7 @@ void BlockAssembly<T>::assemble(std::int32_t slice) {
   const BlockColumn<T> columns = columns_of(slice);
   if (columns.width == 0) return;
   take_memory(slice, columns);
+  clear(columns);
   const std::int32_t end = columns.first + columns.width;
   if (slice / slices_ < front_.panels()) front_.add_original(columns.first, end);
   add_children(columns);
@@ -130,6 +131,14 @@ std::int32_t BlockAssembly<T>::finished() {
   return finished_first_;
 }
 
+// What memory of any content came with: whoever assembles the columns is the first to use
+// it, beside those who assemble others.
+template <class T>
+void BlockAssembly<T>::clear(const BlockColumn<T>& columns) const {
+  for (std::int32_t side = 0; !shared_ && side < front_.storage().sides; ++side)
+    std::ranges::fill(columns.entries(side), T{});
+}
+
 // Of a shared front, of the tiles that are here.
 template <class T>
 void BlockAssembly<T>::take_memory(std::int32_t slice, const BlockColumn<T>& columns) {
@@ -158,7 +167,8 @@ void BlockAssembly<T>::take_memory(std::span<const std::byte> place) {
     if (begin >= buffer->size()) continue;
     const auto [from, to] =
         context_.tree.nodes[node_].units_of(begin, begin + std::ssize(place));
-    buffer->fill(from, std::min(to, buffer->size()));
+    buffer->fill(from, std::min(to, buffer->size()),
+                 shared_ ? PageBuffer::Content::kZeros : PageBuffer::Content::kAny);
   }
 }
 

@@ -61,6 +61,7 @@ class BlockAssembly {
   };
   [[nodiscard]] BlockColumn<T> columns_of(std::int32_t slice) const;
   [[nodiscard]] TilePlace tile_of(const Child& child, const Columns& columns) const;
+  void clear(const BlockColumn<T>& columns) const;
   void take_memory(std::int32_t slice, const BlockColumn<T>& columns);
   void take_memory(std::span<const std::byte> place);
   void drain(const Child& child, std::int32_t used);

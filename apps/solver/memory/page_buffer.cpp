@@ -32,20 +32,16 @@ void MemoryMeter::add(Bytes bytes) noexcept {
 }
 
 PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool)
+    : PageBuffer(bytes, meter, pool, Content::kZeros) {}
+
+PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool, Content content)
     : bytes_(footprint(bytes)), meter_(meter), pool_(pool) {
   if (bytes_ == 0) return;
   if (pool_ != nullptr)
-    data_ = pool_->take(bytes_);
+    data_ = pool_->take(bytes_, content);
   else
-    take_system(Content::kZeros);
+    take_system(content);
   if (meter_ != nullptr) meter_->add(bytes_);
-}
-
-PageBuffer PageBuffer::unset(Bytes bytes) {
-  PageBuffer buffer;
-  buffer.bytes_ = footprint(bytes);
-  if (buffer.bytes_ > 0) buffer.take_system(Content::kAny);
-  return buffer;
 }
 
 void PageBuffer::take_system(Content content) {
@@ -90,23 +86,24 @@ bool PageBuffer::same_as(Bytes bytes, bool reserved) const {
          std::ranges::count(pages_, Page::kGone) == 0;
 }
 
-PageBuffer PageBuffer::renew(PageBuffer&& former, MemoryMeter* meter) noexcept {
+PageBuffer PageBuffer::renew(PageBuffer&& former, MemoryMeter* meter,
+                             Content content) noexcept {
   PageBuffer buffer = std::move(former);
   buffer.meter_ = meter;
   std::ranges::replace(buffer.pages_, Page::kFilled, Page::kHeld);
-  if (buffer.pages_.empty()) buffer.clear(0, buffer.bytes_);
+  if (buffer.pages_.empty()) buffer.hold(0, buffer.bytes_, content);
   return buffer;
 }
 
 // Of memory that is there already.
-void PageBuffer::clear(Bytes begin, Bytes end) noexcept {
-  std::fill(data_ + begin, data_ + end, std::byte{0});
+void PageBuffer::hold(Bytes begin, Bytes end, Content content) noexcept {
+  if (content == Content::kZeros) std::fill(data_ + begin, data_ + end, std::byte{0});
   if (meter_ != nullptr) meter_->add(end - begin);
 }
 
-void PageBuffer::take(Bytes begin, Bytes end) {
+void PageBuffer::take(Bytes begin, Bytes end, Content content) {
   if (pool_ != nullptr)
-    pool_->take_at(data_ + begin, end - begin);
+    pool_->take_at(data_ + begin, end - begin, content);
   else
     populate_pages(data_ + begin, end - begin);
   if (meter_ != nullptr) meter_->add(end - begin);
@@ -136,13 +133,13 @@ void PageBuffer::change_runs(Bytes page, Bytes last, Page before, Page after,
   }
 }
 
-void PageBuffer::fill(Bytes begin, Bytes end) {
+void PageBuffer::fill(Bytes begin, Bytes end, Content content) {
   if (pages_.empty() || begin >= end) return;
   const Bytes page = begin / page_size(), last = (end + page_size() - 1) / page_size();
   change_runs(page, last, Page::kHeld, Page::kFilled,
-              [this](Bytes from, Bytes to) { clear(from, to); });
+              [&](Bytes from, Bytes to) { hold(from, to, content); });
   change_runs(page, last, Page::kReserved, Page::kFilled,
-              [this](Bytes from, Bytes to) { take(from, to); });
+              [&](Bytes from, Bytes to) { take(from, to, content); });
 }
 
 void PageBuffer::drain(Bytes begin, Bytes end) noexcept {

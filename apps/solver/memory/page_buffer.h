@@ -44,23 +44,31 @@ class MemoryMeter {
 /// resident from the start.
 ///
 /// A buffer that was reserve()d has no memory yet: fill() and drain() bring and take it
-/// page by page. Its calls must not run at the same time.
+/// page by page. Its calls must not run at the same time. Memory of any content may be
+/// fresh pages that the system has yet to find; whoever writes first waits for it.
 class PageBuffer {
  public:
+  using Content = PagePool::Content;
+
   PageBuffer() = default;
   /// @param pool  where the pages come from and go to; null: the system
   /// @throws Error when the system refuses (the message names the size)
   explicit PageBuffer(Bytes bytes, MemoryMeter* meter = nullptr,
                       PagePool* pool = nullptr);
-  /// Of any content, from the system: for what writes before it reads.
-  [[nodiscard]] static PageBuffer unset(Bytes bytes);
+  /// Of any content: for what writes before it reads.
+  [[nodiscard]] static PageBuffer unset(Bytes bytes, MemoryMeter* meter = nullptr,
+                                        PagePool* pool = nullptr) {
+    return {bytes, meter, pool, Content::kAny};
+  }
   /// Address space only.
   [[nodiscard]] static PageBuffer reserve(Bytes bytes, MemoryMeter* meter,
                                           PagePool* pool);
   /// A buffer in the place of one that is done with: what has memory keeps it, and is
   /// zeroed, if it was reserved when it is filled. Without memory that was drained.
-  /// @param former  same_as() what is asked for
-  [[nodiscard]] static PageBuffer renew(PageBuffer&& former, MemoryMeter* meter) noexcept;
+  /// @param former   same_as() what is asked for
+  /// @param content  kAny: what was not reserved is as it was
+  [[nodiscard]] static PageBuffer renew(PageBuffer&& former, MemoryMeter* meter,
+                                        Content content = Content::kZeros) noexcept;
   /// Whether renew() makes of it what the constructor, or reserve(), would make.
   [[nodiscard]] bool same_as(Bytes bytes, bool reserved) const;
   ~PageBuffer() { release(); }
@@ -75,9 +83,9 @@ class PageBuffer {
     return *this;
   }
 
-  /// Memory, zeroed, for every page that [begin, end) touches and that never had any.
+  /// Memory for every page that [begin, end) touches and that never had any.
   /// @throws Error when the system refuses
-  void fill(Bytes begin, Bytes end);
+  void fill(Bytes begin, Bytes end, Content content = Content::kZeros);
   /// Gives back the pages that lie wholly inside [begin, end). They must not be used
   /// again.
   void drain(Bytes begin, Bytes end) noexcept;
@@ -114,12 +122,12 @@ class PageBuffer {
   enum class Page : std::int8_t { kReserved, kHeld, kFilled, kGone };
   template <class Change>
   void change_runs(Bytes page, Bytes last, Page before, Page after, Change change);
-  enum class Content : std::int8_t { kZeros, kAny };
   [[nodiscard]] bool take_heap(Content content);
   void take_system(Content content);
-  void take(Bytes begin, Bytes end);
+  PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool, Content content);
+  void take(Bytes begin, Bytes end, Content content);
   void give(Bytes begin, Bytes end) noexcept;
-  void clear(Bytes begin, Bytes end) noexcept;
+  void hold(Bytes begin, Bytes end, Content content) noexcept;
 
   std::byte* data_ = nullptr;
   Bytes bytes_ = 0;

@@ -5,17 +5,22 @@
 namespace espalier::solver {
 
 PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
-  Step step{std::min(bytes, before), false};
-  if (step.bytes == 0) {
-    const Bytes whole = bytes / kHugePage * kHugePage;
-    step.bytes = whole > 0 ? std::min(whole, kLongest) : bytes;
-    const bool cheaper = huge_is_cheaper();
-    const bool trial = until_trial_ <= 0 && price_[0] != kUnknown && !is_given_;
-    step.huge = whole > 0 && cheaper != trial;
-    if (whole > 0 && trial) {
-      until_trial_ = kBetweenTrials;
-      return {kHugePage, step.huge};
-    }
+  const Bytes whole = before > 0 ? 0 : bytes / kHugePage * kHugePage;
+  if (whole == 0) {
+    const Step small{before > 0 ? std::min(bytes, before) : bytes, false};
+    until_trial_ -= small.bytes;
+    return small;
+  }
+  const bool cheaper = huge_is_cheaper();
+  if (until_trial_ <= 0 && price_[0] != kUnknown && !is_given_) {
+    until_trial_ = kBetweenTrials;
+    return {kHugePage, !cheaper};
+  }
+  Step step{std::min(whole, kLongest), cheaper};
+  if (cheaper) {
+    step.priced = until_priced_ <= 0 && !is_given_;
+    if (step.priced) step.bytes = kHugePage;
+    until_priced_ = step.priced ? kLongest : until_priced_ - step.bytes;
   }
   until_trial_ -= step.bytes;
   return step;

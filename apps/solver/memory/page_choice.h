@@ -20,7 +20,8 @@ class PageChoice {
   /// Small pages that are taken before the first trial: few bytes gain nothing.
   static constexpr Bytes kBeforeTrials = Bytes{4} << 20;
   static constexpr Bytes kBetweenTrials = Bytes{1} << 30;
-  /// Longest step, so that a price that has changed is noticed.
+  /// Longest step, and so much is taken until a huge page has to be priced once more, so
+  /// that a price that has changed is noticed.
   static constexpr Bytes kLongest = Bytes{32} << 20;
   /// Steps of less say nothing: the call itself weighs too much.
   static constexpr Bytes kLeastPriced = Bytes{256} << 10;
@@ -30,6 +31,8 @@ class PageChoice {
   struct Step {
     Bytes bytes;
     bool huge;
+    /// Its price has to be found, with the first use of each page; else it may.
+    bool priced = true;
   };
 
   PageChoice() = default;
@@ -40,7 +43,7 @@ class PageChoice {
   /// The next part of `bytes` > 0 to take, and as what: huge pages begin where one may.
   /// @param before  bytes up to the next place where a huge page may begin
   [[nodiscard]] Step next(Bytes bytes, Bytes before = 0);
-  /// What a step took of the processor, with the first use of each page.
+  /// What a step took of the processor.
   void paid(Step step, Seconds seconds);
 
   /// False as long as nothing is known.
@@ -50,7 +53,7 @@ class PageChoice {
   static constexpr double kUnknown = -1;
 
   std::array<double, 2> price_{kUnknown, kUnknown};  // seconds a byte: small, huge
-  Bytes until_trial_ = kBeforeTrials;
+  Bytes until_trial_ = kBeforeTrials, until_priced_ = kLongest;
   bool is_given_ = false;
 };
 

@@ -60,6 +60,12 @@ void* map(std::byte* at, Bytes bytes, int protection, int flags) {
   return address;
 }
 
+// Best effort: without huge pages everything works, a little slower.
+void map_huge(std::byte* at, Bytes bytes) {
+  map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED);
+  madvise(at, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+}
+
 void clear(std::byte* data, Bytes bytes) {
   std::memset(data, 0, static_cast<std::size_t>(bytes));
 }
@@ -83,14 +89,11 @@ std::byte* reserve_pages(Bytes bytes) {
   return data + before;
 }
 
-void populate_pages(std::byte* at, Bytes bytes, bool huge) {
+void populate_pages(std::byte* at, Bytes bytes) {
   map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED);
-  const auto size = static_cast<std::size_t>(bytes);
-  // Best effort: without huge pages everything works, a little slower.
-  if (huge) madvise(at, size, MADV_HUGEPAGE);
   // Adding into a fresh page reads it first: the system would map its page of zeros, then
   // copy it at the write, and interrupt every other thread for each page.
-  madvise(at, size, MADV_POPULATE_WRITE);
+  madvise(at, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE);
 }
 
 void unmap_pages(std::byte* data, Bytes bytes) noexcept {
@@ -127,7 +130,7 @@ std::int32_t PagePool::near_node() const {
   return std::clamp(nodes_.near(), 0, nodes_.count - 1);
 }
 
-std::byte* PagePool::take(Bytes bytes) {
+std::byte* PagePool::take(Bytes bytes, Content content) {
   const std::int32_t node = near_node();
   do {
     std::unique_lock lock(mutex_);
@@ -135,13 +138,13 @@ std::byte* PagePool::take(Bytes bytes) {
       used_ += bytes;
       taken_[piece->data] = {bytes, node, piece->mapping};
       lock.unlock();
-      clear(piece->data, bytes);
+      if (content == Content::kZeros) clear(piece->data, bytes);
       return piece->data;
     }
   } while (add_chunk(bytes, node));
   std::byte* const data = reserve_pages(bytes);
   try {
-    take_at(data, bytes);
+    take_at(data, bytes, content);
   } catch (...) {
     unmap_pages(data, bytes);
     throw;
@@ -175,7 +178,7 @@ bool PagePool::add_chunk(Bytes wanted, std::int32_t node) {
   try {
     data = reserve_pages(chunk);
     std::vector<std::span<std::byte>> placed;
-    populate(data, chunk, placed);
+    take_fresh(data, chunk, Content::kAny, placed);
   } catch (...) {
     if (data != nullptr) unmap_pages(data, chunk);
     const std::scoped_lock lock(mutex_);
@@ -200,7 +203,7 @@ bool PagePool::in_chunk(const std::byte* data) const {
   return data < chunk->first + chunk->second.bytes;
 }
 
-void PagePool::take_at(std::byte* at, Bytes bytes) {
+void PagePool::take_at(std::byte* at, Bytes bytes, Content content) {
   const std::int32_t node = near_node();
   std::vector<Piece> pieces;
   Bytes coming = 0;  // fresh ones
@@ -215,7 +218,7 @@ void PagePool::take_at(std::byte* at, Bytes bytes) {
     tell();
   }
   try {
-    place(at, bytes, pieces, node);
+    place(at, bytes, pieces, node, content);
   } catch (...) {
     const std::scoped_lock lock(mutex_);
     used_ -= bytes;
@@ -229,7 +232,7 @@ void PagePool::take_at(std::byte* at, Bytes bytes) {
 
 // Moves the pieces to `at`, one after the other, and fresh pages behind them.
 void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces,
-                     std::int32_t node) {
+                     std::int32_t node, Content content) {
   std::vector<std::span<std::byte>> placed;  // each one mapping
   std::byte* next = at;
   for (const Piece& piece : pieces) {
@@ -238,22 +241,22 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
                static_cast<void*>(next)) == MAP_FAILED) {
       unmap_pages(piece.data, piece.bytes);  // fresh pages in their place
       populate_pages(next, piece.bytes);
-    } else {
+    } else if (content == Content::kZeros) {
       clear(next, piece.bytes);
     }
     placed.emplace_back(next, size);
     next += piece.bytes;
   }
   const Bytes fresh = bytes - (next - at);
-  populate(next, fresh, placed);
+  take_fresh(next, fresh, content, placed);
   const std::scoped_lock lock(mutex_);
   for (const std::span<std::byte> each : placed)
     taken_[each.data()] = {static_cast<Bytes>(each.size()), node, ++mappings_};
 }
 
 // Fresh pages, of the kind that is cheaper; a run of one kind is one mapping.
-void PagePool::populate(std::byte* at, Bytes bytes,
-                        std::vector<std::span<std::byte>>& placed) {
+void PagePool::take_fresh(std::byte* at, Bytes bytes, Content content,
+                          std::vector<std::span<std::byte>>& placed) {
   std::optional<bool> last;
   while (bytes > 0) {
     PageChoice::Step step{};
@@ -263,8 +266,9 @@ void PagePool::populate(std::byte* at, Bytes bytes,
     }
     // What others run meanwhile is not the pages' price.
     const Seconds start = thread_seconds();
-    populate_pages(at, step.bytes, step.huge);
-    touch_pages(at, step.bytes);
+    step.huge ? map_huge(at, step.bytes) : populate_pages(at, step.bytes);
+    const bool touched = !step.huge || step.priced || content == Content::kZeros;
+    if (touched) touch_pages(at, step.bytes);
     const Seconds taken = thread_seconds() - start;
     const auto size = static_cast<std::size_t>(step.bytes);
     if (last == step.huge)
@@ -275,7 +279,7 @@ void PagePool::populate(std::byte* at, Bytes bytes,
     at += step.bytes;
     bytes -= step.bytes;
     const std::scoped_lock lock(mutex_);
-    choice_.paid(step, taken);
+    if (touched) choice_.paid(step, taken);
   }
 }
 

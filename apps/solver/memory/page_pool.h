@@ -40,6 +40,8 @@ class MemoryMeter;
 /// fresh ones, for which they leave the process where the limit needs it.
 class PagePool {
  public:
+  enum class Content : std::int8_t { kZeros, kAny };
+
   /// @param limit     of the bytes in use, kept and set aside by use_beside()
   /// @param resident  counts what is in use or kept, of the pool's life; may be null
   explicit PagePool(Bytes limit, MemoryMeter* resident = nullptr,
@@ -50,10 +52,12 @@ class PagePool {
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  /// Resident memory of whole pages; all zeros. @throws Error when the system refuses
-  [[nodiscard]] std::byte* take(Bytes bytes);
+  /// Memory of whole pages, which counts as resident; zeros are. Of any content huge
+  /// pages may be those that the system finds when they are first written to, so that the
+  /// threads that do so wait for them side by side. @throws Error when the system refuses
+  [[nodiscard]] std::byte* take(Bytes bytes, Content content = Content::kZeros);
   /// The same at an address that reserve_pages() has reserved.
-  void take_at(std::byte* at, Bytes bytes);
+  void take_at(std::byte* at, Bytes bytes, Content content = Content::kZeros);
   /// Gives back any part, in whole pages, of what was taken.
   void give(std::byte* data, Bytes bytes) noexcept;
 
@@ -103,8 +107,9 @@ class PagePool {
   Piece cut_start(std::byte* data, Bytes most);
   std::optional<Piece> cut_huge(std::byte* data, Bytes most);
   void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces,
-             std::int32_t node);
-  void populate(std::byte* at, Bytes bytes, std::vector<std::span<std::byte>>& placed);
+             std::int32_t node, Content content);
+  void take_fresh(std::byte* at, Bytes bytes, Content content,
+                  std::vector<std::span<std::byte>>& placed);
   void keep(Piece piece);
   void keep_rest(const Piece& piece, Bytes cut);
   void trim(std::int32_t node) noexcept;
@@ -139,7 +144,7 @@ class PagePool {
 /// where one may, if there is room. @throws Error when the system refuses
 [[nodiscard]] std::byte* reserve_pages(Bytes bytes);
 /// Fresh resident memory, all zeros, at an address that was reserved. @throws Error
-void populate_pages(std::byte* at, Bytes bytes, bool huge = false);
+void populate_pages(std::byte* at, Bytes bytes);
 void unmap_pages(std::byte* data, Bytes bytes) noexcept;
 
 }  // namespace espalier::solver

@@ -19,7 +19,8 @@ Bytes take(PageChoice& choice, Bytes bytes, double small, double huge) {
     EXPECT_GT(step.bytes, 0);
     EXPECT_LE(step.bytes, bytes);
     EXPECT_LE(step.bytes, PageChoice::kLongest);
-    choice.paid(step, (step.huge ? huge : small) * static_cast<double>(step.bytes));
+    if (step.priced)
+      choice.paid(step, (step.huge ? huge : small) * static_cast<double>(step.bytes));
     if (step.huge) as_huge += step.bytes;
     bytes -= step.bytes;
   }
@@ -44,12 +45,34 @@ TEST(PageChoice, TriesTheDearerKindNowAndThen) {
   EXPECT_EQ(take(choice, 3 * PageChoice::kBetweenTrials, 1, 10), 3 * kHuge);
 }
 
+// Of huge pages one is priced now and then: others may be found when they are used.
+TEST(PageChoice, PricesAHugePageNowAndThen) {
+  PageChoice choice;
+  take(choice, PageChoice::kBeforeTrials, 1, 0.1);
+  take(choice, kHuge, 1, 0.1);
+  Bytes since = 0;
+  int priced = 0;
+  for (int i = 0; i < 400; ++i) {
+    const PageChoice::Step step = choice.next((1 + i % 3) * kHuge);
+    since += step.bytes;
+    if (!step.priced) continue;
+    EXPECT_EQ(step.bytes, kHuge);
+    EXPECT_LE(since, PageChoice::kLongest + 4 * kHuge);
+    since = 0;
+    ++priced;
+    choice.paid(step, 0.1 * static_cast<double>(step.bytes));
+  }
+  EXPECT_GT(priced, 10);
+  EXPECT_LT(priced, 60);
+}
+
 TEST(PageChoice, FollowsPricesThatChange) {
   PageChoice choice;
   take(choice, PageChoice::kBeforeTrials, 1, 0.1);
   take(choice, kHuge, 1, 0.1);
-  // Dearer from now on: one step too many, then small pages.
-  EXPECT_EQ(take(choice, PageChoice::kBetweenTrials / 2, 1, 10), PageChoice::kLongest);
+  // Dearer from now on: until the next is priced, then small pages.
+  EXPECT_EQ(take(choice, PageChoice::kBetweenTrials / 2, 1, 10),
+            PageChoice::kLongest + kHuge);
   // Cheap again: found by the next trial.
   take(choice, PageChoice::kBetweenTrials, 1, 0.1);
   EXPECT_EQ(take(choice, 10 * kHuge, 1, 0.1), 10 * kHuge);
@@ -69,6 +92,7 @@ TEST(PageChoice, HasHugePagesWhereOneFits) {
       EXPECT_EQ(step.bytes, std::min(before, bytes));
     else
       EXPECT_EQ(step.bytes, bytes < kHuge ? bytes : bytes / kHuge * kHuge);
+    EXPECT_EQ(step.priced, !step.huge);
     choice.paid(step, step.huge ? 1 : 0);
   }
 }

@@ -144,6 +144,30 @@ TEST(PagePool, MovesHugePagesWhole) {
   EXPECT_EQ(pool.used(), 0);
 }
 
+// Of any content: counted at once, whether fresh, kept or moved, and then zeros or not.
+TEST(PagePool, HandsOutWhatIsNotCleared) {
+  constexpr auto kAny = PagePool::Content::kAny;
+  MemoryMeter resident;
+  PagePool pool(64 * kHuge, &resident, system_memory_nodes(), PageChoice(true));
+  for (const Bytes bytes : {3 * kPage, 2 * kHuge + kPage, 9 * kHuge + kPage}) {
+    std::byte* const data = pool.take(bytes, kAny);
+    EXPECT_EQ(resident.now(), pool.used() + pool.kept());
+    EXPECT_EQ(pool.used(), bytes);
+    std::memset(data, 7, static_cast<std::size_t>(bytes));
+    pool.give(data, bytes);
+    std::byte* const again = pool.take(bytes);
+    EXPECT_TRUE(all_zero(again, bytes));
+    std::memset(again, 7, static_cast<std::size_t>(bytes));
+    pool.give(again, bytes);
+    std::byte* const at = reserve_pages(bytes);
+    pool.take_at(at, bytes, kAny);
+    EXPECT_EQ(pool.used(), bytes);
+    std::memset(at, 7, static_cast<std::size_t>(bytes));
+    pool.give(at, bytes);
+  }
+  EXPECT_EQ(pool.used(), 0);
+}
+
 // Parts of a chunk, too; the rest of it serves on.
 TEST(PagePool, MovesHugePagesOutOfChunks) {
   PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
