@@ -152,12 +152,17 @@ std::byte* PagePool::take(Bytes bytes, Content content) {
   return data;
 }
 
+// Whether fresh huge pages are taken rather than that kept ones are cut: not where no
+// limit makes anything leave for them.
+bool PagePool::by_huge_pages() const {
+  return choice_.huge_is_cheaper() && limit_ != std::numeric_limits<Bytes>::max();
+}
+
 // The bytes of chunks that are taken for a buffer, 0 where they are no use: of small
 // pages a few buffers have one, of huge ones a buffer may have a few.
 Bytes PagePool::chunk_for(Bytes wanted) const {
   if (wanted <= chunk_ / 4) return chunk_;
-  if (chunk_ < PageChoice::kHugePage || wanted > kMostInChunks ||
-      !choice_.huge_is_cheaper())
+  if (chunk_ < PageChoice::kHugePage || wanted > kMostInChunks || !by_huge_pages())
     return 0;
   return (wanted + chunk_ - 1) / chunk_ * chunk_;
 }
@@ -326,7 +331,7 @@ void PagePool::keep_rest(const Piece& piece, Bytes cut) {
 std::vector<PagePool::Piece> PagePool::take_pieces(const std::byte* at, Bytes bytes,
                                                    std::int32_t node) {
   constexpr Bytes kHuge = PageChoice::kHugePage;
-  const bool huge = choice_.huge_is_cheaper(), aligned = to_huge_page(at) == 0;
+  const bool huge = by_huge_pages(), aligned = to_huge_page(at) == 0;
   const Free& free = free_at_node(node);
   std::vector<Piece> pieces;
   auto next = free.end();
@@ -403,7 +408,7 @@ void PagePool::trim(std::int32_t node) noexcept {
 void PagePool::trim_by(std::int32_t node, Bytes over, bool whole) noexcept {
   const Free& free = free_at_node(node);
   const auto up = [over](Bytes unit) { return (over + unit - 1) / unit * unit; };
-  if (!whole && choice_.huge_is_cheaper())
+  if (!whole && by_huge_pages())
     if (const std::optional<Piece> huge =
             cut_huge(std::prev(free.end())->second, up(PageChoice::kHugePage)))
       return unmap(*huge);
@@ -464,6 +469,7 @@ void PagePool::use_beside(Bytes delta) noexcept {
 void PagePool::lift_limit() noexcept {
   const std::scoped_lock lock(mutex_);
   limit_ = std::numeric_limits<Bytes>::max();
+  chunk_ = std::min(chunk_, kMostChunk);
 }
 
 Bytes PagePool::most() const {

@@ -67,7 +67,7 @@ class PagePool {
   /// Gives back what is kept beyond `most` bytes.
   void keep_at_most(Bytes most) noexcept;
 
-  /// Everything is kept from now on.
+  /// Everything is kept from now on, and serves before anything new is taken.
   void lift_limit() noexcept;
 
   [[nodiscard]] Bytes used() const;
@@ -96,6 +96,7 @@ class PagePool {
   }
   [[nodiscard]] std::int32_t near_node() const;
   [[nodiscard]] std::optional<Piece> take_whole(Bytes bytes, std::int32_t node);
+  [[nodiscard]] bool by_huge_pages() const;
   [[nodiscard]] Bytes chunk_for(Bytes wanted) const;
   bool add_chunk(Bytes wanted, std::int32_t node);
   [[nodiscard]] bool in_chunk(const std::byte* data) const;
