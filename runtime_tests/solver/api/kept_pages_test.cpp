@@ -54,12 +54,12 @@ TEST(KeptPages, ServeTheNextFactorisations) {
   const Step first = factor_and_solve(solver);
   const Bytes least = solver.memory().tree_least;
   // Panels are there from the first front on, beside the most that contribution blocks
-  // have, which is a third of the least here; solving takes its vectors from what was
-  // kept.
-  const Bytes most = solver.memory().solve + least * 2 / 5;
+  // have, which is half of the least here; solving takes its vectors from what was kept.
+  const Bytes most = solver.memory().solve + least * 3 / 5;
   for (int round = 0; round < 3; ++round) {
     const Step next = factor_and_solve(solver);
-    EXPECT_LT(next.new_pages, first.new_pages * 2 / 3);
+    // What the second takes beside panels, which may be huge pages in the first, waits.
+    if (round > 0) EXPECT_LT(next.new_pages, first.new_pages / 3);
     EXPECT_EQ(next.x, first.x);
     EXPECT_LE(resident_bytes() - before, most);
   }
