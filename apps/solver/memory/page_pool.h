@@ -40,6 +40,7 @@ class MemoryMeter;
 /// fresh ones, for which they leave the process where the limit needs it.
 class PagePool {
  public:
+  /// Of memory that is handed out.
   enum class Content : std::int8_t { kZeros, kAny };
 
   /// @param limit     of the bytes in use, kept and set aside by use_beside()
