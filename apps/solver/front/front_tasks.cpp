@@ -319,19 +319,18 @@ bool is_small_front(const Symbolic& symbolic, const AssemblyTree& tree,
 template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
+  const auto content =  // BlockAssembly clears what it assembles
+      sizes.tiled ? PageBuffer::Content::kAny : PageBuffer::Content::kZeros;
   const auto allocate = [&](Bytes bytes, bool later) {
-    if (later) return PageBuffer::reserve(bytes, context.meter, context.pool);
-    if (sizes.tiled) return PageBuffer::unset(bytes, context.meter, context.pool);
-    return PageBuffer(bytes, context.meter, context.pool);
+    return later ? PageBuffer::reserve(bytes, context.meter, context.pool)
+                 : PageBuffer(bytes, context.meter, context.pool, content);
   };
   const bool in_turn = sizes.early_last >= 0, reserved = sizes.by_blocks || in_turn;
   PageBuffer& panels = context.factor.storage[node];
   PageBuffer former;
   if (!context.former.empty()) former = std::move(context.former[node]);
   if (former.same_as(sizes.factor_bytes, reserved)) {
-    panels = PageBuffer::renew(
-        std::move(former), context.meter,
-        sizes.tiled ? PageBuffer::Content::kAny : PageBuffer::Content::kZeros);
+    panels = PageBuffer::renew(std::move(former), context.meter, content);
   } else {
     former.release();
     panels = allocate(sizes.factor_bytes, reserved);

@@ -31,9 +31,6 @@ void MemoryMeter::add(Bytes bytes) noexcept {
   changed(bytes);
 }
 
-PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool)
-    : PageBuffer(bytes, meter, pool, Content::kZeros) {}
-
 PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool, Content content)
     : bytes_(footprint(bytes)), meter_(meter), pool_(pool) {
   if (bytes_ == 0) return;

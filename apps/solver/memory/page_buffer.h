@@ -51,14 +51,14 @@ class PageBuffer {
   using Content = PagePool::Content;
 
   PageBuffer() = default;
-  /// @param pool  where the pages come from and go to; null: the system
+  /// @param pool     where the pages come from and go to; null: the system
+  /// @param content  kAny: for what writes before it reads
   /// @throws Error when the system refuses (the message names the size)
-  explicit PageBuffer(Bytes bytes, MemoryMeter* meter = nullptr,
-                      PagePool* pool = nullptr);
-  /// Of any content: for what writes before it reads.
-  [[nodiscard]] static PageBuffer unset(Bytes bytes, MemoryMeter* meter = nullptr,
-                                        PagePool* pool = nullptr) {
-    return {bytes, meter, pool, Content::kAny};
+  explicit PageBuffer(Bytes bytes, MemoryMeter* meter = nullptr, PagePool* pool = nullptr,
+                      Content content = Content::kZeros);
+  /// Of any content, from the system.
+  [[nodiscard]] static PageBuffer unset(Bytes bytes) {
+    return PageBuffer(bytes, nullptr, nullptr, Content::kAny);
   }
   /// Address space only.
   [[nodiscard]] static PageBuffer reserve(Bytes bytes, MemoryMeter* meter,
@@ -124,7 +124,6 @@ class PageBuffer {
   void change_runs(Bytes page, Bytes last, Page before, Page after, Change change);
   [[nodiscard]] bool take_heap(Content content);
   void take_system(Content content);
-  PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool, Content content);
   void take(Bytes begin, Bytes end, Content content);
   void give(Bytes begin, Bytes end) noexcept;
   void hold(Bytes begin, Bytes end, Content content) noexcept;

@@ -469,7 +469,7 @@ void PagePool::use_beside(Bytes delta) noexcept {
 void PagePool::lift_limit() noexcept {
   const std::scoped_lock lock(mutex_);
   limit_ = std::numeric_limits<Bytes>::max();
-  chunk_ = std::min(chunk_, kMostChunk);  // as many pages wait beside those that serve
+  chunk_ = std::min(chunk_, kMostChunk);  // what is left over of them only grows
 }
 
 Bytes PagePool::most() const {
