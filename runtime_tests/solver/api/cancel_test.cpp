@@ -212,7 +212,7 @@ TEST(CancelledSolve, ThrowsWhatItsProgressThrowsAtAnyPass) {
   Solver solver(cube(22), options);
   ASSERT_TRUE(solver.plan(std::nullopt));
   ASSERT_TRUE(solver.factorise());
-  constexpr std::int32_t kVectors = 70;  // in several blocks
+  constexpr std::int32_t kVectors = 34;  // in several blocks
   const std::vector<double> b(std::size_t{22} * 22 * 22 * kVectors, 1);
   std::vector<double> told, expected = b;
   (void)solver.solve(expected, kVectors, Operation::kPlain, {},
