@@ -44,7 +44,7 @@ PageBuffer::PageBuffer(Bytes bytes, MemoryMeter* meter, PagePool* pool, Content 
 void PageBuffer::take_system(Content content) {
   if (take_heap(content)) return;
   data_ = reserve_pages(bytes_);
-  populate_pages(data_, bytes_);
+  SystemPages::of_process().take(data_, bytes_, content);
 }
 
 // Not aligned_alloc(): of what is large enough to be mapped, that maps anew each time,
@@ -102,7 +102,7 @@ void PageBuffer::take(Bytes begin, Bytes end, Content content) {
   if (pool_ != nullptr)
     pool_->take_at(data_ + begin, end - begin, content);
   else
-    populate_pages(data_ + begin, end - begin);
+    SystemPages::of_process().take(data_ + begin, end - begin, content);
   if (meter_ != nullptr) meter_->add(end - begin);
 }
 

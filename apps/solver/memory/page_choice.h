@@ -11,28 +11,26 @@ namespace espalier::solver {
 ///
 /// On most machines huge pages are several times cheaper. On virtual ones whose host
 /// takes back free memory it is the other way round: huge pages are what the host takes,
-/// and each costs a call to it. So both are tried, a little of each, the dearer one again
-/// after every kBetweenTrials bytes, and the cheaper of the last trials is taken; the
-/// huge one where they are nearly alike, which is read faster then.
+/// and each costs a call to it. So the first huge page is priced. Where it costs more
+/// than clearing it takes, small ones are tried, too, and so is the dearer kind after
+/// every kBetweenTrials bytes. The cheaper of the last trials is taken; the huge one
+/// where they are nearly alike, which is read faster then.
 class PageChoice {
  public:
   static constexpr Bytes kHugePage = Bytes{2} << 20;
-  /// Small pages that are taken before the first trial: few bytes gain nothing.
-  static constexpr Bytes kBeforeTrials = Bytes{4} << 20;
   static constexpr Bytes kBetweenTrials = Bytes{1} << 30;
-  /// Longest step, and so much is taken until a huge page has to be priced once more, so
-  /// that a price that has changed is noticed.
+  /// Longest step, and so much is taken until a page has to be priced once more, so that
+  /// a price that has changed is noticed.
   static constexpr Bytes kLongest = Bytes{32} << 20;
-  /// Steps of less say nothing: the call itself weighs too much.
-  static constexpr Bytes kLeastPriced = Bytes{256} << 10;
   /// So many times as dear as small pages huge ones may be.
   static constexpr double kNearlyAlike = 1.25;
+  /// What clearing a byte of a huge page costs at most, in seconds: 1 ms a page.
+  static constexpr double kClearing = 1e-3 / static_cast<double>(kHugePage);
 
   struct Step {
     Bytes bytes;
     bool huge;
-    /// Its price has to be found, with the first use of each page; else it may.
-    bool priced = true;
+    bool priced;  ///< what it costs has to be found, with the first use of each page
   };
 
   PageChoice() = default;
@@ -43,7 +41,7 @@ class PageChoice {
   /// The next part of `bytes` > 0 to take, and as what: huge pages begin where one may.
   /// @param before  bytes up to the next place where a huge page may begin
   [[nodiscard]] Step next(Bytes bytes, Bytes before = 0);
-  /// What a step took of the processor.
+  /// What a step that has to be priced took of the processor.
   void paid(Step step, Seconds seconds);
 
   /// False as long as nothing is known.
@@ -53,7 +51,7 @@ class PageChoice {
   static constexpr double kUnknown = -1;
 
   std::array<double, 2> price_{kUnknown, kUnknown};  // seconds a byte: small, huge
-  Bytes until_trial_ = kBeforeTrials, until_priced_ = kLongest;
+  Bytes until_trial_ = kBetweenTrials, until_priced_ = kLongest;
   bool is_given_ = false;
 };
 

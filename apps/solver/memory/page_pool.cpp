@@ -2,19 +2,15 @@
 
 #include "solver/memory/page_pool.h"
 
-#include <fmt/core.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "espalier/model/error.h"
-#include "espalier/model/processor_time.h"
 #include "solver/memory/page_buffer.h"
 
 namespace espalier::solver {
@@ -37,72 +33,15 @@ Bytes chunk_bytes(Bytes limit) {
   return std::clamp(limit / 64 / kLeastChunk * kLeastChunk, kLeastChunk, kMostChunk);
 }
 
-// Bytes up to the next place where a huge page may begin.
-Bytes to_huge_page(const std::byte* at) {
-  constexpr auto kHuge = static_cast<std::uintptr_t>(PageChoice::kHugePage);
-  return static_cast<Bytes>((kHuge - reinterpret_cast<std::uintptr_t>(at) % kHuge) %
-                            kHuge);
-}
-
-// The first use of a page has a price of its own where a host shadows its table.
-void touch_pages(std::byte* data, Bytes bytes) {
-  const Bytes page = PageBuffer::footprint(1);
-  for (Bytes at = 0; at < bytes; at += page)
-    *static_cast<volatile std::byte*>(data + at) = std::byte{0};
-}
-
-void* map(std::byte* at, Bytes bytes, int protection, int flags) {
-  void* const address = mmap(at, static_cast<std::size_t>(bytes), protection,
-                             MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-  if (address == MAP_FAILED)
-    throw Error(
-        fmt::format("cannot allocate {}: {}", format_size(bytes), std::strerror(errno)));
-  return address;
-}
-
-// Best effort: without huge pages everything works, a little slower.
-void map_huge(std::byte* at, Bytes bytes) {
-  map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED);
-  madvise(at, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-}
-
 void clear(std::byte* data, Bytes bytes) {
   std::memset(data, 0, static_cast<std::size_t>(bytes));
 }
 
 }  // namespace
 
-// At the start of a huge page where the limits of the process leave that much more room.
-std::byte* reserve_pages(Bytes bytes) {
-  constexpr Bytes kHuge = PageChoice::kHugePage;
-  const Bytes more = bytes >= kHuge ? kHuge : 0;
-  void* const address =
-      more > 0 ? mmap(nullptr, static_cast<std::size_t>(checked_add(bytes, more)),
-                      PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-               : MAP_FAILED;
-  if (address == MAP_FAILED)
-    return static_cast<std::byte*>(map(nullptr, bytes, PROT_NONE, MAP_NORESERVE));
-  auto* const data = static_cast<std::byte*>(address);
-  const Bytes before = to_huge_page(data);
-  if (before > 0) unmap_pages(data, before);
-  if (before < more) unmap_pages(data + before + bytes, more - before);
-  return data + before;
-}
-
-void populate_pages(std::byte* at, Bytes bytes) {
-  map(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED);
-  // Adding into a fresh page reads it first: the system would map its page of zeros, then
-  // copy it at the write, and interrupt every other thread for each page.
-  madvise(at, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE);
-}
-
-void unmap_pages(std::byte* data, Bytes bytes) noexcept {
-  munmap(data, static_cast<std::size_t>(bytes));
-}
-
 PagePool::PagePool(Bytes limit, MemoryMeter* resident, MemoryNodes nodes,
-                   PageChoice choice)
-    : choice_(choice),
+                   SystemPages& pages)
+    : pages_(pages),
       limit_(limit),
       chunk_(chunk_bytes(limit)),
       resident_(resident),
@@ -155,7 +94,7 @@ std::byte* PagePool::take(Bytes bytes, Content content) {
 // Whether fresh huge pages are taken rather than that kept ones are cut: not where no
 // limit makes anything leave for them.
 bool PagePool::by_huge_pages() const {
-  return choice_.huge_is_cheaper() && limit_ != std::numeric_limits<Bytes>::max();
+  return pages_.huge_is_cheaper() && limit_ != std::numeric_limits<Bytes>::max();
 }
 
 // The bytes of chunks that are taken for a buffer, 0 where they are no use: of small
@@ -182,8 +121,7 @@ bool PagePool::add_chunk(Bytes wanted, std::int32_t node) {
   std::byte* data = nullptr;
   try {
     data = reserve_pages(chunk);
-    std::vector<std::span<std::byte>> placed;
-    take_fresh(data, chunk, Content::kAny, placed);
+    pages_.take(data, chunk, Content::kAny);
   } catch (...) {
     if (data != nullptr) unmap_pages(data, chunk);
     const std::scoped_lock lock(mutex_);
@@ -252,40 +190,11 @@ void PagePool::place(std::byte* at, Bytes bytes, const std::vector<Piece>& piece
     placed.emplace_back(next, size);
     next += piece.bytes;
   }
-  const Bytes fresh = bytes - (next - at);
-  take_fresh(next, fresh, content, placed);
+  const auto fresh = pages_.take(next, bytes - (next - at), content);
+  placed.insert(placed.end(), fresh.begin(), fresh.end());
   const std::scoped_lock lock(mutex_);
   for (const std::span<std::byte> each : placed)
     taken_[each.data()] = {static_cast<Bytes>(each.size()), node, ++mappings_};
-}
-
-// Fresh pages, of the kind that is cheaper; a run of one kind is one mapping.
-void PagePool::take_fresh(std::byte* at, Bytes bytes, Content content,
-                          std::vector<std::span<std::byte>>& placed) {
-  std::optional<bool> last;
-  while (bytes > 0) {
-    PageChoice::Step step{};
-    {
-      const std::scoped_lock lock(mutex_);
-      step = choice_.next(bytes, to_huge_page(at));
-    }
-    // What others run meanwhile is not the pages' price.
-    const Seconds start = thread_seconds();
-    step.huge ? map_huge(at, step.bytes) : populate_pages(at, step.bytes);
-    const bool touched = !step.huge || step.priced || content == Content::kZeros;
-    if (touched) touch_pages(at, step.bytes);
-    const Seconds taken = thread_seconds() - start;
-    const auto size = static_cast<std::size_t>(step.bytes);
-    if (last == step.huge)
-      placed.back() = {placed.back().data(), placed.back().size() + size};
-    else
-      placed.emplace_back(at, size);
-    last = step.huge;
-    at += step.bytes;
-    bytes -= step.bytes;
-    const std::scoped_lock lock(mutex_);
-    if (touched) choice_.paid(step, taken);
-  }
 }
 
 void PagePool::insert_free(Piece piece) {

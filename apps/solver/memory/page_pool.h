@@ -12,7 +12,7 @@
 
 #include "espalier/model/units.h"
 #include "solver/memory/memory_nodes.h"
-#include "solver/memory/page_choice.h"
+#include "solver/memory/system_pages.h"
 
 namespace espalier::solver {
 
@@ -40,13 +40,14 @@ class MemoryMeter;
 /// fresh ones, for which they leave the process where the limit needs it.
 class PagePool {
  public:
-  /// Of memory that is handed out.
-  enum class Content : std::int8_t { kZeros, kAny };
+  using Content = PageContent;
 
   /// @param limit     of the bytes in use, kept and set aside by use_beside()
   /// @param resident  counts what is in use or kept, of the pool's life; may be null
+  /// @param pages     where fresh ones come from; outlives the pool
   explicit PagePool(Bytes limit, MemoryMeter* resident = nullptr,
-                    MemoryNodes nodes = system_memory_nodes(), PageChoice choice = {});
+                    MemoryNodes nodes = system_memory_nodes(),
+                    SystemPages& pages = SystemPages::of_process());
   /// Gives everything kept back to the system. Memory still in use stays valid; its
   /// owner unmaps it.
   ~PagePool();
@@ -110,8 +111,6 @@ class PagePool {
   std::optional<Piece> cut_huge(std::byte* data, Bytes most);
   void place(std::byte* at, Bytes bytes, const std::vector<Piece>& pieces,
              std::int32_t node, Content content);
-  void take_fresh(std::byte* at, Bytes bytes, Content content,
-                  std::vector<std::span<std::byte>>& placed);
   void keep(Piece piece);
   void keep_rest(const Piece& piece, Bytes cut);
   void trim(std::int32_t node) noexcept;
@@ -120,7 +119,7 @@ class PagePool {
   void tell() noexcept;
 
   mutable std::mutex mutex_;
-  PageChoice choice_;
+  SystemPages& pages_;
   Bytes limit_, chunk_, used_ = 0, kept_ = 0, beside_ = 0, reused_ = 0;
   MemoryMeter* resident_;
   Bytes coming_ = 0;  // of the bytes in use and kept, those that are not there yet
@@ -141,12 +140,5 @@ class PagePool {
   };
   std::map<const std::byte*, Chunk> chunks_;
 };
-
-/// Address space of whole pages without memory; of a huge page's bytes or more it begins
-/// where one may, if there is room. @throws Error when the system refuses
-[[nodiscard]] std::byte* reserve_pages(Bytes bytes);
-/// Fresh resident memory, all zeros, at an address that was reserved. @throws Error
-void populate_pages(std::byte* at, Bytes bytes);
-void unmap_pages(std::byte* data, Bytes bytes) noexcept;
 
 }  // namespace espalier::solver

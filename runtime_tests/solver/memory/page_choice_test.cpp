@@ -27,29 +27,37 @@ Bytes take(PageChoice& choice, Bytes bytes, double small, double huge) {
   return as_huge;
 }
 
-TEST(PageChoice, TakesSmallPagesForTheFirstBytes) {
+// A choice that knows both prices, which are those of more than clearing.
+PageChoice learned(double small, double huge) {
   PageChoice choice;
-  EXPECT_EQ(take(choice, PageChoice::kBeforeTrials, 1, 0.1), 0);
+  EXPECT_EQ(take(choice, 2 * kHuge, small, huge), kHuge);
+  return choice;
+}
+
+TEST(PageChoice, TriesNoSmallPagesWhereHugeOnesCostWhatClearingDoes) {
+  PageChoice choice;
+  EXPECT_EQ(take(choice, 100 * kHuge, 0, 0.9 * PageChoice::kClearing), 100 * kHuge);
+}
+
+TEST(PageChoice, TriesSmallPagesWhereTheFirstHugeOneIsDearer) {
+  PageChoice choice;
+  EXPECT_EQ(take(choice, 100 * kHuge, PageChoice::kClearing, 2 * PageChoice::kClearing),
+            kHuge);
 }
 
 TEST(PageChoice, TakesHugePagesWhereTheyAreCheaper) {
-  PageChoice choice;
-  take(choice, PageChoice::kBeforeTrials, 1, 0.1);
+  PageChoice choice = learned(1, 0.1);
   EXPECT_EQ(take(choice, 100 * kHuge, 1, 0.1), 100 * kHuge);
 }
 
 TEST(PageChoice, TriesTheDearerKindNowAndThen) {
-  PageChoice choice;
-  take(choice, PageChoice::kBeforeTrials, 1, 10);
-  // A trial at the start and after every kBetweenTrials.
-  EXPECT_EQ(take(choice, 3 * PageChoice::kBetweenTrials, 1, 10), 3 * kHuge);
+  PageChoice choice = learned(1, 10);
+  EXPECT_EQ(take(choice, 3 * PageChoice::kBetweenTrials, 1, 10), 2 * kHuge);
 }
 
 // Of huge pages one is priced now and then: others may be found when they are used.
 TEST(PageChoice, PricesAHugePageNowAndThen) {
-  PageChoice choice;
-  take(choice, PageChoice::kBeforeTrials, 1, 0.1);
-  take(choice, kHuge, 1, 0.1);
+  PageChoice choice = learned(1, 0.1);
   Bytes since = 0;
   int priced = 0;
   for (int i = 0; i < 400; ++i) {
@@ -67,9 +75,7 @@ TEST(PageChoice, PricesAHugePageNowAndThen) {
 }
 
 TEST(PageChoice, FollowsPricesThatChange) {
-  PageChoice choice;
-  take(choice, PageChoice::kBeforeTrials, 1, 0.1);
-  take(choice, kHuge, 1, 0.1);
+  PageChoice choice = learned(1, 0.1);
   // Dearer from now on: until the next is priced, then small pages.
   EXPECT_EQ(take(choice, PageChoice::kBetweenTrials / 2, 1, 10),
             PageChoice::kLongest + kHuge);
@@ -92,29 +98,15 @@ TEST(PageChoice, HasHugePagesWhereOneFits) {
       EXPECT_EQ(step.bytes, std::min(before, bytes));
     else
       EXPECT_EQ(step.bytes, bytes < kHuge ? bytes : bytes / kHuge * kHuge);
-    EXPECT_EQ(step.priced, !step.huge);
-    choice.paid(step, step.huge ? 1 : 0);
+    EXPECT_FALSE(step.priced);
   }
 }
 
 TEST(PageChoice, TakesHugePagesThatCostNearlyTheSame) {
   for (const double ratio : {0.9, 1.1, 1.4}) {
-    PageChoice choice;
-    take(choice, PageChoice::kBeforeTrials, 1, ratio);
-    take(choice, kHuge, 1, ratio);
+    const PageChoice choice = learned(1, ratio);
     EXPECT_EQ(choice.huge_is_cheaper(), ratio < PageChoice::kNearlyAlike) << ratio;
   }
-}
-
-// Too few bytes to tell: their price is not taken.
-TEST(PageChoice, IsNotToldByWhatIsTooLittle) {
-  PageChoice choice;
-  take(choice, PageChoice::kBeforeTrials, 1, 0.1);
-  take(choice, kHuge, 1, 0.1);
-  choice.paid({PageChoice::kLeastPriced - 1, false}, 0);
-  EXPECT_TRUE(choice.huge_is_cheaper());
-  choice.paid({PageChoice::kLeastPriced, false}, 0);
-  EXPECT_FALSE(choice.huge_is_cheaper());
 }
 
 TEST(PageChoice, OfOneKindStaysSo) {

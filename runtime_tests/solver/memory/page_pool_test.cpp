@@ -22,12 +22,27 @@ namespace TEST_SOURCE {
 const Bytes kPage = sysconf(_SC_PAGESIZE);
 constexpr Bytes kLarge = Bytes{1} << 20, kHuge = PageChoice::kHugePage;
 
+SystemPages& only_huge() {
+  static SystemPages pages{PageChoice(true)};
+  return pages;
+}
+SystemPages& only_small() {
+  static SystemPages pages{PageChoice(false)};
+  return pages;
+}
+
+// Whatever pages cost on this machine.
+struct SmallPagePool : PagePool {
+  explicit SmallPagePool(Bytes limit, MemoryMeter* resident = nullptr)
+      : PagePool(limit, resident, system_memory_nodes(), only_small()) {}
+};
+
 bool all_zero(const std::byte* data, Bytes bytes) {
   return std::all_of(data, data + bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
 TEST(PagePool, HandsOutAgainWhatItWasGiven) {
-  PagePool pool(10 * kLarge);
+  SmallPagePool pool(10 * kLarge);
   std::byte* const first = pool.take(kLarge);
   std::memset(first, 0xff, kLarge);
   pool.give(first, kLarge);
@@ -40,7 +55,7 @@ TEST(PagePool, HandsOutAgainWhatItWasGiven) {
 }
 
 TEST(PagePool, JoinsPiecesToALargerBuffer) {
-  PagePool pool(10 * kLarge);
+  SmallPagePool pool(10 * kLarge);
   std::byte *const a = pool.take(kLarge), *const b = pool.take(kLarge);
   std::memset(a, 1, kLarge);
   std::memset(b, 2, kLarge);
@@ -59,7 +74,7 @@ TEST(PagePool, JoinsPiecesToALargerBuffer) {
 }
 
 TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
-  PagePool pool(32 * kHuge);  // a chunk is a huge page
+  SmallPagePool pool(32 * kHuge);  // a chunk is a huge page
   std::vector<std::byte*> buffers;
   for (int i = 0; i < 16; ++i) {
     buffers.push_back(pool.take(kHuge / 16));
@@ -77,6 +92,32 @@ TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
   pool.give(whole, kHuge);
 }
 
+// Parts of one kind of pages, which cover it in order, and the huge ones whole huge
+// pages.
+TEST(SystemPages, GiveZerosWhateverTheirKind) {
+  for (SystemPages* const pages :
+       {&only_huge(), &only_small(), &SystemPages::of_process()})
+    for (const PageContent content : {PageContent::kZeros, PageContent::kAny}) {
+      const Bytes bytes = 3 * kHuge + kPage;
+      std::byte* const data = reserve_pages(bytes);
+      std::byte* next = data + kPage;
+      const auto parts = pages->take(next, bytes - kPage, content);
+      for (const std::span<std::byte> part : parts) {
+        EXPECT_EQ(part.data(), next);
+        next += part.size();
+      }
+      EXPECT_EQ(next, data + bytes);
+      if (pages == &only_huge()) {
+        ASSERT_EQ(parts.size(), 3u);
+        EXPECT_EQ(parts[1].size(), 2 * kHuge);
+      } else if (pages == &only_small()) {
+        EXPECT_EQ(parts.size(), 1u);
+      }
+      EXPECT_TRUE(all_zero(data + kPage, bytes - kPage));
+      unmap_pages(data, bytes);
+    }
+}
+
 // From the first byte on, so that what a buffer is filled with may be huge pages.
 TEST(PagePool, ReservesLargeBuffersWhereAHugePageMayBegin) {
   for (const Bytes bytes : {kHuge, kHuge + kPage, 7 * kHuge - kPage}) {
@@ -91,7 +132,7 @@ TEST(PagePool, ReservesLargeBuffersWhereAHugePageMayBegin) {
 // A buffer of a few huge pages has some of its own, what is left of the last one serves
 // others, and all grow together again. What is larger takes no more than it needs.
 TEST(PagePool, CutsBuffersFromSeveralHugePages) {
-  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), only_huge());
   std::byte* const first = pool.take(2 * kHuge + kPage);
   EXPECT_EQ(pool.kept(), kHuge - kPage);
   std::byte* const second = pool.take(kHuge - kPage);
@@ -107,7 +148,7 @@ TEST(PagePool, CutsBuffersFromSeveralHugePages) {
 }
 
 TEST(PagePool, TakesNoHugePagesForLargerBuffersWhereTheyAreDearer) {
-  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(false));
+  SmallPagePool pool(64 * kHuge);
   std::byte* const data = pool.take(2 * kHuge + kPage);
   EXPECT_EQ(pool.kept(), 0);
   pool.give(data, 2 * kHuge + kPage);
@@ -116,7 +157,7 @@ TEST(PagePool, TakesNoHugePagesForLargerBuffersWhereTheyAreDearer) {
 // Of what is kept only whole huge pages are moved, as long as one is asked for: the rest
 // is fresh.
 TEST(PagePool, MovesHugePagesWhole) {
-  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), only_huge());
   std::byte* const block = pool.take(10 * kHuge);
   std::memset(block, 1, static_cast<std::size_t>(10 * kHuge));
   pool.give(block + kHuge / 2, 3 * kHuge);  // two of them whole
@@ -148,7 +189,7 @@ TEST(PagePool, MovesHugePagesWhole) {
 TEST(PagePool, HandsOutWhatIsNotCleared) {
   constexpr auto kAny = PagePool::Content::kAny;
   MemoryMeter resident;
-  PagePool pool(64 * kHuge, &resident, system_memory_nodes(), PageChoice(true));
+  PagePool pool(64 * kHuge, &resident, system_memory_nodes(), only_huge());
   for (const Bytes bytes : {3 * kPage, 2 * kHuge + kPage, 9 * kHuge + kPage}) {
     std::byte* const data = pool.take(bytes, kAny);
     EXPECT_EQ(resident.now(), pool.used() + pool.kept());
@@ -170,7 +211,7 @@ TEST(PagePool, HandsOutWhatIsNotCleared) {
 
 // Parts of a chunk, too; the rest of it serves on.
 TEST(PagePool, MovesHugePagesOutOfChunks) {
-  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  PagePool pool(64 * kHuge, nullptr, system_memory_nodes(), only_huge());
   std::byte* const chunk = pool.take(3 * kHuge);
   pool.give(chunk, 3 * kHuge);
   std::byte* const at = reserve_pages(2 * kHuge);
@@ -189,7 +230,7 @@ TEST(PagePool, MovesHugePagesOutOfChunks) {
 // Without a limit nothing would leave for what is fresh: so all that is kept serves
 // first.
 TEST(PagePool, CutsHugePagesWhereTheLimitIsLifted) {
-  PagePool pool(16 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  PagePool pool(16 * kHuge, nullptr, system_memory_nodes(), only_huge());
   pool.lift_limit();
   std::byte* const block = pool.take(6 * kHuge);
   pool.give(block + kHuge / 2, 3 * kHuge);
@@ -205,7 +246,7 @@ TEST(PagePool, CutsHugePagesWhereTheLimitIsLifted) {
 
 // At the limit whole huge pages leave, not the pieces around pages in use.
 TEST(PagePool, GivesBackHugePagesWhole) {
-  PagePool pool(16 * kHuge, nullptr, system_memory_nodes(), PageChoice(true));
+  PagePool pool(16 * kHuge, nullptr, system_memory_nodes(), only_huge());
   std::byte* const block = pool.take(16 * kHuge);
   pool.give(block + kPage, kHuge / 4);
   pool.give(block + 4 * kHuge + kPage, 4 * kHuge);  // three of them whole
@@ -225,7 +266,7 @@ TEST(PagePool, GivesBackHugePagesWhole) {
 
 // As a block that its parent assembles, column by column.
 TEST(PagePool, KeepsWhatComesBackPageByPage) {
-  PagePool pool(10 * kLarge);
+  SmallPagePool pool(10 * kLarge);
   std::byte* const block = pool.take(kLarge);
   for (Bytes at = kLarge - kPage; at >= 0; at -= kPage) pool.give(block + at, kPage);
   EXPECT_EQ(pool.kept(), kLarge);
@@ -237,7 +278,7 @@ TEST(PagePool, KeepsWhatComesBackPageByPage) {
 
 // Every other page, and what does not grow together leaves the process.
 TEST(PagePool, KeepsFewPiecesThatAreTooSmallToBeMoved) {
-  PagePool pool(64 * kLarge);
+  SmallPagePool pool(64 * kLarge);
   std::byte* const block = pool.take(16 * kLarge);
   for (Bytes at = 0; at < 16 * kLarge; at += 2 * kPage) pool.give(block + at, kPage);
   EXPECT_EQ(pool.used(), 8 * kLarge);
@@ -253,7 +294,7 @@ TEST(PagePool, KeepsFewPiecesThatAreTooSmallToBeMoved) {
 // Two nodes, and a thread that is near one, then near the other.
 TEST(PagePool, KeepsPagesForThreadsNearThem) {
   std::int32_t near = 0;
-  PagePool pool(64 * kLarge, nullptr, {2, [&near] { return near; }}, PageChoice(false));
+  PagePool pool(64 * kLarge, nullptr, {2, [&near] { return near; }}, only_small());
   std::byte* const large = pool.take(4 * kLarge);
   std::byte* const small = pool.take(kPage);  // of a chunk
   pool.give(large, 4 * kLarge);
@@ -277,7 +318,7 @@ TEST(PagePool, KeepsPagesForThreadsNearThem) {
 // What waits near another node makes room first.
 TEST(PagePool, KeepsItsLimitOverAllNodes) {
   std::int32_t near = 0;
-  PagePool pool(4 * kLarge, nullptr, {2, [&near] { return near; }});
+  PagePool pool(4 * kLarge, nullptr, {2, [&near] { return near; }}, only_small());
   std::byte* const first = pool.take(3 * kLarge);
   pool.give(first, 3 * kLarge);
   near = 1;
@@ -345,14 +386,14 @@ TEST(MemoryNodes, AreCountedByTheListOfTheirNumbers) {
 
 // A 64th of a limit that has no room for several huge pages.
 TEST(PagePool, HasSmallerChunksWhereTheLimitIsSmall) {
-  PagePool pool(31 * kLarge);
+  SmallPagePool pool(31 * kLarge);
   std::byte* const data = pool.take(kPage);
   EXPECT_EQ(pool.kept(), 448 * 1024 - kPage);
   pool.give(data, kPage);
 }
 
 TEST(PagePool, TakesNoChunkBeyondItsLimit) {
-  PagePool pool(64 * kLarge);
+  SmallPagePool pool(64 * kLarge);
   std::byte* const first = pool.take(64 * kLarge - kLarge / 2);
   std::byte* const second = pool.take(kPage);  // a whole chunk would be too much
   EXPECT_EQ(pool.kept(), 0);
@@ -361,7 +402,7 @@ TEST(PagePool, TakesNoChunkBeyondItsLimit) {
 }
 
 TEST(PagePool, KeepsNothingBeyondItsLimit) {
-  PagePool pool(3 * kLarge);
+  SmallPagePool pool(3 * kLarge);
   std::byte *const a = pool.take(2 * kLarge), *const b = pool.take(kLarge);
   pool.give(a, 2 * kLarge);
   EXPECT_EQ(pool.kept(), 2 * kLarge);
@@ -372,14 +413,14 @@ TEST(PagePool, KeepsNothingBeyondItsLimit) {
   pool.use_beside(-2 * kLarge);
   pool.give(b, kLarge);
   EXPECT_EQ(pool.kept(), kLarge);
-  PagePool none(0);
+  SmallPagePool none(0);
   none.give(none.take(kLarge), kLarge);
   EXPECT_EQ(none.kept(), 0);
 }
 
 TEST(PagePool, KeepsNoMoreThanItIsTold) {
   MemoryMeter resident;
-  PagePool pool(64 * kLarge, &resident, system_memory_nodes(), PageChoice(false));
+  SmallPagePool pool(64 * kLarge, &resident);
   std::vector<std::byte*> small;
   std::byte* const large = pool.take(5 * kLarge);
   for (int i = 0; i < 48; ++i) small.push_back(pool.take(kLarge / 8));  // three chunks
@@ -404,7 +445,7 @@ TEST(PagePool, KeepsNoMoreThanItIsTold) {
 // nobody's bytes change under him.
 TEST(PagePool, ServesRandomBuffersOfSeveralThreadsInsideItsLimit) {
   constexpr Bytes kLimit = 64 * kLarge;
-  PagePool pool(kLimit);
+  SmallPagePool pool(kLimit);
   const auto work = [&](unsigned seed) {
     std::mt19937 random(seed);
     std::vector<PageBuffer> buffers;
@@ -481,7 +522,7 @@ TEST(PagePool, TellsWhatIsResident) {
   std::vector<PageBuffer> buffers;
   Bytes used = 0;
   {
-    PagePool pool(24 * kLarge, &resident);
+    SmallPagePool pool(24 * kLarge, &resident);
     for (int step = 0; step < 600; ++step) {
       if (buffers.size() < 12 && draw(1) == 0) {
         const Bytes bytes = draw(2) == 0 ? draw(4 * kLarge) : draw(kLarge / 8);
