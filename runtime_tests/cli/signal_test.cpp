@@ -50,7 +50,7 @@ TEST(Signals, InterruptTheProgramWhileItOrders) { end_while_it_orders(SIGINT); }
 
 TEST(Signals, TerminateTheProgramWhileItOrders) {
   // Often: METIS's handler would be harmless most of the time.
-  for (int round = 0; round < 20 && !testing::Test::HasFatalFailure(); ++round)
+  for (int round = 0; round < 10 && !testing::Test::HasFatalFailure(); ++round)
     end_while_it_orders(SIGTERM);
 }
 

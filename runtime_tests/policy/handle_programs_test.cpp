@@ -174,7 +174,7 @@ class Program {
 
 int programs_wanted() {
   const char* const text = std::getenv("ESPALIER_TEST_PROGRAMS");
-  return text != nullptr ? std::atoi(text) : static_cast<int>(support::rounds(5'000));
+  return text != nullptr ? std::atoi(text) : static_cast<int>(support::rounds(3'000));
 }
 
 TEST(HandlePrograms, FinishInsideEveryBoundThatSuffices) {

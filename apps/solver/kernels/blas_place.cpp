@@ -13,58 +13,58 @@ namespace {
 // bytes.
 constexpr std::int32_t kRows = 131, kColumns = 71, kPlaces = 8;
 
-// One matrix and one vector of each length, as far from the start of their memory as
-// asked.
+// One matrix and one vector of each length, in memory that is taken once.
 template <class T>
 class Trial {
  public:
-  Trial(std::int32_t leading, std::int32_t matrix_at, std::int32_t vectors_at)
-      : leading_(leading),
-        memory_(std::int64_t{leading} * kColumns + kRows + kColumns + 5 * kRows) {
-    const auto start = [&](std::int64_t at) {
-      constexpr std::uintptr_t kLine = 64;
-      const auto address = reinterpret_cast<std::uintptr_t>(memory_.data() + at);
-      return at +
-             static_cast<std::int64_t>((kLine - address % kLine) % kLine / sizeof(T));
-    };
-    a_ = memory_.data() + start(0) + matrix_at;
-    x_ = memory_.data() + start(std::int64_t{leading} * kColumns + kRows) + vectors_at;
-    y_ = memory_.data() + start(x_ - memory_.data() + kRows) + vectors_at;
+  Trial()
+      : matrix_(std::size_t{kRows} * kColumns),
+        memory_(std::size_t{kRows + 1} * kColumns + 2 * kRows + 3 * kLine + 2 * kPlaces) {
     for (std::int32_t j = 0; j < kColumns; ++j)
       for (std::int32_t i = 0; i < kRows; ++i)
-        a_[i + std::int64_t{j} * leading] =
-            T(1) / T(RealOf<T>(100 + (i * 7 + j * 3) % 89));
-    for (std::int32_t i = 0; i < kRows; ++i) {
-      x_[i] = T(1) / T(RealOf<T>(3 + i % 11));
-      y_[i] = T(1) / T(RealOf<T>(2 + i % 13));
-    }
+        matrix_[i + j * kRows] = T(1) / T(RealOf<T>(100 + (i * 7 + j * 3) % 89));
   }
 
-  // All that solves with one vector call.
-  std::vector<T> result() {
-    blas::gemv(CblasNoTrans, kRows, kColumns, a_, leading_, x_, y_);
-    blas::gemv(blas::kAcross<T>, kRows, kColumns, a_, leading_, y_, x_);
+  // All that solves with one vector call, of operands as far from the start of a line of
+  // the cache as asked.
+  std::vector<T> result(std::int32_t leading, std::int32_t matrix_at,
+                        std::int32_t vectors_at) {
+    T* const a = from_line(memory_.data()) + matrix_at;
+    T* const x = from_line(a + std::int64_t{leading} * kColumns) + vectors_at;
+    T* const y = from_line(x + kRows) + vectors_at;
+    for (std::int32_t j = 0; j < kColumns; ++j)
+      std::copy_n(&matrix_[j * kRows], kRows, a + std::int64_t{j} * leading);
+    for (std::int32_t i = 0; i < kRows; ++i) {
+      x[i] = T(1) / T(RealOf<T>(3 + i % 11));
+      y[i] = T(1) / T(RealOf<T>(2 + i % 13));
+    }
+    blas::gemv(CblasNoTrans, kRows, kColumns, a, leading, x, y);
+    blas::gemv(blas::kAcross<T>, kRows, kColumns, a, leading, y, x);
     for (const auto uplo : {CblasLower, CblasUpper})
       for (const auto transpose : {CblasNoTrans, blas::kAcross<T>})
-        blas::trsv(uplo, transpose, CblasUnit, kColumns, a_, leading_, x_);
-    std::vector<T> all(x_, x_ + kColumns);
-    all.insert(all.end(), y_, y_ + kRows);
+        blas::trsv(uplo, transpose, CblasUnit, kColumns, a, leading, x);
+    std::vector<T> all(x, x + kColumns);
+    all.insert(all.end(), y, y + kRows);
     return all;
   }
 
  private:
-  std::int32_t leading_;
-  std::vector<T> memory_;
-  T *a_, *x_, *y_;
+  static constexpr std::int32_t kLine = 64 / sizeof(T);  // entries
+  static T* from_line(T* at) {
+    const auto address = reinterpret_cast<std::uintptr_t>(at) / sizeof(T);
+    return at + (kLine - address % kLine) % kLine;
+  }
+
+  std::vector<T> matrix_, memory_;
 };
 
 template <class T>
 bool differs_somewhere() {
+  Trial<T> trial;
   for (const std::int32_t leading : {kRows, kRows + 1}) {
-    const std::vector<T> first = Trial<T>(leading, 0, 0).result();
+    const std::vector<T> first = trial.result(leading, 0, 0);
     for (std::int32_t at = 1; at < kPlaces; ++at)
-      if (Trial<T>(leading, at, 0).result() != first ||
-          Trial<T>(leading, 0, at).result() != first)
+      if (trial.result(leading, at, 0) != first || trial.result(leading, 0, at) != first)
         return true;
   }
   return false;
