@@ -12,6 +12,14 @@ namespace {
 
 // Orders below which loops beat calls: of several right-hand sides, and of one.
 constexpr std::int32_t kLoopOrder = 8, kLoopAlone = 33;
+// Of fewer rows OpenBLAS adds up one vector's products in another order where columns
+// follow one another without a gap, which those of a tile do and those of a panel do not.
+constexpr std::int32_t kRowsOfBlas = 4;
+
+// Whether loops are to apply m rows of e columns.
+bool by_loops(std::int32_t m, std::int32_t e, std::int32_t nrhs) {
+  return nrhs == 1 ? e < kLoopAlone || m < kRowsOfBlas : e < kLoopOrder;
+}
 
 // One column: x := L^-1 x and U^-T x go down, L^-T x and U^-1 x go up. `a` holds L or U;
 // kAlong says that what an unknown is taken from stands along its column (L^-1, U^-1),
@@ -193,7 +201,7 @@ void apply_below(std::int32_t m, std::int32_t e, const T* a, std::int32_t lda,
                  std::int32_t nrhs, const T* x, std::int32_t ldx, T* y,
                  std::int32_t ldy) {
   if (m == 0 || e == 0 || nrhs == 0) return;
-  if (e < (nrhs == 1 ? kLoopAlone : kLoopOrder)) {
+  if (by_loops(m, e, nrhs)) {
     for (std::int32_t j = 0; j < nrhs; ++j)
       apply_alone(m, e, a, lda, x + std::int64_t{j} * ldx, y + std::int64_t{j} * ldy);
   } else if (nrhs == 1 && !bits_follow_place<T>()) {
@@ -209,7 +217,7 @@ void apply_below_transposed(std::int32_t m, std::int32_t e, const T* a, std::int
                             std::int32_t nrhs, const T* y, std::int32_t ldy, T* x,
                             std::int32_t ldx) {
   if (m == 0 || e == 0 || nrhs == 0) return;
-  if (e < (nrhs == 1 ? kLoopAlone : kLoopOrder)) {
+  if (by_loops(m, e, nrhs)) {
     for (std::int32_t j = 0; j < nrhs; ++j)
       apply_across_alone(m, e, a, lda, y + std::int64_t{j} * ldy,
                          x + std::int64_t{j} * ldx);

@@ -136,6 +136,31 @@ TYPED_TEST(BlockSolves, BitsDoNotFollowThePlaceInMemory) {
   }
 }
 
+// Rows that stand by themselves are as far apart as they are many.
+TYPED_TEST(BlockSolves, BitsDoNotFollowTheLeadingDimension) {
+  for (const std::int32_t columns : {7, 20, 40, 77})
+    for (std::int32_t m = 1; m <= 24; ++m) {
+      const auto panel = this->fill(std::int64_t{m} * columns),
+                 above = this->fill(columns), below = this->fill(m);
+      std::vector<TypeParam> first;
+      for (const std::int32_t leading : {m, m + 1, m + 4, m + 59}) {
+        std::vector<TypeParam> rows(static_cast<std::size_t>(leading) * columns);
+        for (std::int32_t j = 0; j < columns; ++j)
+          std::copy_n(panel.data() + j * m, m, rows.data() + j * leading);
+        std::vector<TypeParam> found = above, down = below;
+        apply_below(m, columns, rows.data(), leading, 1, above.data(), columns,
+                    down.data(), m);
+        apply_below_transposed(m, columns, rows.data(), leading, 1, below.data(), m,
+                               found.data(), columns);
+        found.insert(found.end(), down.begin(), down.end());
+        if (first.empty()) first = found;
+        ASSERT_EQ(
+            std::memcmp(found.data(), first.data(), found.size() * sizeof(TypeParam)), 0)
+            << m << " rows, " << leading << " apart, of " << columns << " columns";
+      }
+    }
+}
+
 TYPED_TEST(BlockSolves, DivideByDUndoesPairsAndSinglePivots) {
   // D = diag(4, [1 3; 3 1], -2); D (1, 2, 3, 4) = (4, 11, 9, -8).
   const TypeParam d[] = {4, 0, 1, 3, 1, 0, -2, 0};
