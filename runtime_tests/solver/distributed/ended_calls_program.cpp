@@ -1,10 +1,11 @@
 // Calls of a solver on the processes of a job that the progress function of one of them
-// ends: at all of them, and they can be made again. mpirun starts it. What does not hold
-// ends the job with a message.
+// ends: at all of them, and they can be made again. usage: [grids [SIDE]]. mpirun starts
+// it. What does not hold ends the job with a message.
 
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -32,8 +33,10 @@ using Progress = std::function<void(double)>;
 
 class EndedCalls {
  public:
-  EndedCalls(Cluster& cluster, FactorKind kind, std::string path)
-      : cluster_(cluster), kind_(kind), path_(std::move(path)) {
+  EndedCalls(Cluster& cluster, FactorKind kind, FrontGrids grids, int side,
+             std::string path)
+      : cluster_(cluster), kind_(kind), side_(side), path_(std::move(path)) {
+    options_.front_grids = grids;
     options_.kind = kind;
     options_.workers = 1;
     options_.pivot_threshold = 0.1;
@@ -48,6 +51,9 @@ class EndedCalls {
     expect(solver_->factorise().has_value(), "a factorisation");
     const PivotStatistics pivots = solver_->factorise()->pivots;
     if (kind_ != FactorKind::kCholesky) expect(pivots.delayed > 100, "delayed pivots");
+    expect(options_.front_grids == FrontGrids::kNever ||
+               solver_->process_facts().grid_nodes > 0,
+           "a node in tiles over a grid");
     const std::vector<double> first = solution({});
     end_factorisations(first, pivots);
     end_solves(first);
@@ -57,8 +63,8 @@ class EndedCalls {
  private:
   // Matrices whose pivots are delayed into fronts that processes share.
   [[nodiscard]] InputMatrix system() const {
-    if (kind_ == FactorKind::kCholesky) return system_of(kind_, kSide);
-    const SymmetricMatrix matrix = saddle_point(kSide);
+    if (kind_ == FactorKind::kCholesky) return system_of(kind_, side_);
+    const SymmetricMatrix matrix = saddle_point(side_);
     if (kind_ == FactorKind::kLdlt) return matrix;
     return on_both_sides(matrix);
   }
@@ -185,20 +191,20 @@ class EndedCalls {
                                    cluster_.rank(), what));
   }
 
-  static constexpr int kSide = 18;
   Cluster& cluster_;
   FactorKind kind_;
+  int side_;
   std::string path_;
   SolverOptions options_;
   std::unique_ptr<Solver> solver_;
   bool mine_ = false;
 };
 
-void run_ended_calls(Cluster& cluster) {
+void run_ended_calls(Cluster& cluster, FrontGrids grids, int side) {
   in_folder_of_job(cluster, [&](const std::string& folder) {
     for (const FactorKind kind :
          {FactorKind::kCholesky, FactorKind::kLdlt, FactorKind::kLu})
-      EndedCalls(cluster, kind, folder + "/factor").end_all();
+      EndedCalls(cluster, kind, grids, side, folder + "/factor").end_all();
   });
 }
 
@@ -208,5 +214,12 @@ void run_ended_calls(Cluster& cluster) {
 int main(int argc, char** argv) {
   return espalier::solver::run_job_program(
       argc, argv, "test=ended calls\n",
-      [](auto& cluster) { espalier::solver::run_ended_calls(cluster); }, "ended");
+      [&](auto& cluster) {
+        using espalier::solver::FrontGrids;
+        const bool grids = argc > 1;
+        const int side = argc > 2 ? std::atoi(argv[2]) : grids ? 28 : 18;
+        espalier::solver::run_ended_calls(
+            cluster, grids ? FrontGrids::kAlways : FrontGrids::kNever, side);
+      },
+      "ended");
 }

@@ -1,7 +1,8 @@
 // The factor of a system has the same pivots, and the solution of a grid the same bits,
 // on one process and on those of a job: of every kind, with and without delayed columns,
-// without a bound and inside the least. usage: real | complex | grids [SIDE]. mpirun
-// starts it. What does not hold ends the job.
+// without a bound and inside the least.
+// usage: (real | complex) [grids | grid_delays [SIDE]]. mpirun starts it. What does not
+// hold ends the job.
 
 #include <fmt/format.h>
 
@@ -80,7 +81,7 @@ class SameBits {
     options.kind = of.kind.factor;
     options.runtime_flops = 0;
     options.pivot_threshold = 0.1;
-    options.delay_reserve = Bytes{192} << 20;
+    options.delay_reserve = Bytes{of.grids == FrontGrids::kNever ? 192 : 1024} << 20;
     options.prepare.scaling = PrepareOptions::Scaling::kNone;
     options.prepare.block_triangular = false;
     options.analysis.ordering = OrderingKind::kMetis;
@@ -131,10 +132,13 @@ class SameBits {
   void compare(const std::string& where, const std::vector<double>& a,
                const std::vector<double>& b) {
     std::size_t others = 0;
-    for (std::size_t i = 0; i < a.size(); ++i)
-      others += std::memcmp(&a[i], &b[i], sizeof a[i]) != 0 ? 1 : 0;
-    expect(others == 0,
-           fmt::format("{}: {} of {} entries have other bits", where, others, a.size()));
+    std::string first;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (std::memcmp(&a[i], &b[i], sizeof a[i]) == 0) continue;
+      if (others++ == 0) first = fmt::format("{}, alone {}", b[i], a[i]);
+    }
+    expect(others == 0, fmt::format("{}: {} of {} entries have other bits; the first: {}",
+                                    where, others, a.size(), first));
   }
 
   Cluster& cluster_;
@@ -149,27 +153,27 @@ std::string name_of(const SystemKind& kind) {
          factor;
 }
 
-// Fronts that are large enough for tiles.
-void run_grids(Cluster& cluster, int side) {
-  SameBits bits(cluster);
-  for (const SystemKind& kind :
-       {kRealKinds[0], kRealKinds[1], kRealKinds[2], kComplexKinds[2]})
-    bits.check({name_of(kind) + " over grids", kind,
-                [=] { return system_of(kind, side, false); }, false,
-                FrontGrids::kAlways});
-}
-
-void run(Cluster& cluster, bool complex) {
-  const int side = 18;
+// With fronts in tiles over grids where `grids` says so, of a side that makes fronts
+// large enough for them.
+void run(Cluster& cluster, bool complex, FrontGrids grids, bool saddle, int side) {
   SameBits bits(cluster);
   const auto kinds =
       complex ? std::span<const SystemKind>(kComplexKinds) : std::span(kRealKinds);
-  for (const SystemKind& kind : kinds)
-    for (const bool saddle : {false, true}) {
-      if (saddle && kind.factor == FactorKind::kCholesky) continue;
-      bits.check({name_of(kind) + (saddle ? " saddle point" : ""), kind,
-                  [=] { return system_of(kind, side, saddle); }, saddle});
-    }
+  for (const SystemKind& kind : kinds) {
+    if (saddle && kind.factor == FactorKind::kCholesky) continue;
+    bits.check({name_of(kind) + (saddle ? " saddle point" : "") +
+                    (grids == FrontGrids::kNever ? "" : " over grids"),
+                kind, [=] { return system_of(kind, side, saddle); }, saddle, grids});
+  }
+}
+
+void run(Cluster& cluster, bool complex, const std::string& what, int side) {
+  if (what == "grids")
+    return run(cluster, complex, FrontGrids::kAlways, false, side > 0 ? side : 30);
+  if (what == "grid_delays")
+    return run(cluster, complex, FrontGrids::kAlways, true, side > 0 ? side : 30);
+  for (const bool saddle : {false, true})
+    run(cluster, complex, FrontGrids::kNever, saddle, 18);
 }
 
 }  // namespace
@@ -179,11 +183,9 @@ int main(int argc, char** argv) {
   return espalier::solver::run_job_program(
       argc, argv, "test=same bits\n",
       [&](auto& cluster) {
-        const std::string what = argc > 1 ? argv[1] : "real";
-        if (what == "grids")
-          espalier::solver::run_grids(cluster, argc > 2 ? std::atoi(argv[2]) : 32);
-        else
-          espalier::solver::run(cluster, what == "complex");
+        const bool complex = argc > 1 && std::strcmp(argv[1], "complex") == 0;
+        espalier::solver::run(cluster, complex, argc > 2 ? argv[2] : "",
+                              argc > 3 ? std::atoi(argv[3]) : 0);
       },
       "the same bits");
 }

@@ -1,6 +1,6 @@
 // One solver on the processes of a job, of every kind: planned again, saved and loaded,
-// out of core. usage: SUITE [complex]. mpirun starts it. What does not hold ends the job
-// with a message.
+// out of core. usage: [grids_]SUITE [(real | complex) [SIDE [KIND]]], KIND from 1 on: one
+// of its kinds. mpirun starts it. What does not hold ends the job with a message.
 //
 // One program, a suite for each thing that processes do together: over 300 lines.
 
@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -82,10 +83,7 @@ class Cases {
   void plans_again() {
     const std::unique_ptr<Solver> solver = made(options_);
     const std::vector<double> first = solved(*solver, solver->least());
-    expect(solver->process_facts().shared_nodes > 0, "a node that processes share");
-    expect(options_.front_grids == FrontGrids::kNever ||
-               solver->process_facts().grid_nodes > 0,
-           "a node in tiles over a grid");
+    expect_shared(*solver);
     if (kind_.factor == FactorKind::kLdlt) expect(pivots_.delayed > 0, "delayed pivots");
     (void)solved(*solver, 2 * solver->least());
     (void)solved(*solver, std::nullopt);
@@ -134,7 +132,7 @@ class Cases {
     cluster_.barrier();
     std::unique_ptr<Solver> solver = made(options_);
     const std::vector<double> first = solved(*solver, solver->least());
-    expect(solver->process_facts().shared_nodes > 0, "a node that processes share");
+    expect_shared(*solver);
     expect_pivots(alone);
     expect(same(first, solved(*solver, solver->least())), "the same bits again");
     solver->save(path_);
@@ -290,7 +288,7 @@ class Cases {
     cluster_.barrier();
     std::unique_ptr<Solver> solver = made(options_);
     (void)solved(*solver, solver->least());
-    expect(solver->process_facts().shared_nodes > 0, "a node that processes share");
+    expect_shared(*solver);
     expect(pivots_.perturbed == 0, fmt::format("{} pivots perturbed", pivots_.perturbed));
     expect_determinant(*solver, alone);
     solver->save(path_);
@@ -419,6 +417,12 @@ class Cases {
              fmt::format("'{}' where '{}' was said", each, said));
   }
 
+  void expect_shared(const Solver& solver) {
+    const auto facts = solver.process_facts();
+    expect(facts.shared_nodes > 0, "a node that processes share");
+    expect(options_.front_grids == FrontGrids::kNever || facts.grid_nodes > 0,
+           "a node in tiles over a grid");
+  }
   // Process 0 knows that of one process.
   void expect_determinant(const Solver& solver, const Determinant& alone) {
     const Determinant found = solver.determinant();
@@ -444,7 +448,8 @@ class Cases {
 
   // For all delayed columns: no pivot is perturbed.
   [[nodiscard]] Bytes ample_reserve() const {
-    return (side_ > 20 || kind_.complex ? 2 : 1) * (Bytes{192} << 20);
+    const bool grids = options_.front_grids != FrontGrids::kNever;
+    return (grids ? 12 : side_ > 20 || kind_.complex ? 2 : 1) * (Bytes{192} << 20);
   }
   [[nodiscard]] std::string failure(std::string_view what) const {
     return fmt::format("kind {}, {}: does not hold: {}", int(kind_.factor),
@@ -570,40 +575,24 @@ class Cases {
   PivotStatistics pivots_;
 };
 
-// Fronts in tiles over grids of processes. What goes out of core comes first: the least
-// of a process is never below what it has had.
-void run_grids(Cluster& cluster, const std::string& folder) {
-  for (const SystemKind& kind : kRealKinds) {
-    Cases cases(cluster, kind, 28, folder);
-    cases.takes_grids();
-    if (kind.factor == FactorKind::kCholesky) cases.goes_out_of_core();
-    if (kind.factor != FactorKind::kLu) cases.plans_again();
-    if (kind.factor == FactorKind::kCholesky)
-      cases.replaces_values_before_the_first_plan();
-    if (kind.factor != FactorKind::kLdlt) cases.loads_what_it_saved();
-    if (kind.factor != FactorKind::kLu) cases.tells_the_determinant();
-  }
+// Large enough that processes share nodes, in tiles over grids, or that every one has
+// some in a budget, and that something may leave memory.
+int side_for(const std::string& name, bool grids, bool complex, int processes) {
+  if (grids) return 28;
+  if (name == "out_of_core") return (complex ? 12 : 16) + 4 * processes;
+  return complex && name != "budget" ? 16 : 20;
 }
 
-void run_ldlt_over_grids_out_of_core(Cluster& cluster, const std::string& folder) {
-  for (const SystemKind& kind : kRealKinds) {
-    if (kind.factor != FactorKind::kLdlt) continue;
-    Cases cases(cluster, kind, 28, folder);
-    cases.takes_grids();
-    cases.goes_out_of_core();
-  }
-}
-
-void run(Cluster& cluster, const std::string& name, bool complex,
+void run(Cluster& cluster, std::string name, std::span<const SystemKind> kinds, int side,
          const std::string& folder) {
-  // Large enough that processes share nodes, or that every one has some in a budget, and
-  // that something may leave memory.
-  const int least = complex ? 12 : 16, smaller = complex && name != "budget" ? 16 : 20;
-  const int side = name == "out_of_core" ? least + 4 * cluster.size() : smaller;
-  const auto kinds =
-      complex ? std::span<const SystemKind>(kComplexKinds) : std::span(kRealKinds);
+  constexpr std::string_view kGrids = "grids_";
+  const bool grids = name.starts_with(kGrids);
+  if (grids) name.erase(0, kGrids.size());
+  if (side == 0)
+    side = side_for(name, grids, kinds[0].complex.has_value(), cluster.size());
   for (const SystemKind& kind : kinds) {
     Cases cases(cluster, kind, side, folder);
+    if (grids) cases.takes_grids();
     if (name == "plans") {
       cases.plans_again();
       cases.replaces_values_before_the_first_plan();
@@ -635,13 +624,12 @@ int main(int argc, char** argv) {
       argc, argv, "test=whole solver\n",
       [&](auto& cluster) {
         espalier::solver::in_folder_of_job(cluster, [&](const std::string& folder) {
-          const std::string name = argc > 1 ? argv[1] : "plans";
-          if (name == "grids")
-            espalier::solver::run_grids(cluster, folder);
-          else if (name == "ldlt_grids_out_of_core")
-            espalier::solver::run_ldlt_over_grids_out_of_core(cluster, folder);
-          else
-            espalier::solver::run(cluster, name, argc > 2, folder);
+          using namespace espalier::solver;
+          std::span<const SystemKind> kinds(kRealKinds);
+          if (argc > 2 && std::string_view(argv[2]) == "complex") kinds = kComplexKinds;
+          if (argc > 4) kinds = kinds.subspan(std::atoi(argv[4]) - 1, 1);
+          run(cluster, argc > 1 ? argv[1] : "plans", kinds,
+              argc > 3 ? std::atoi(argv[3]) : 0, folder);
         });
       },
       "solved");
