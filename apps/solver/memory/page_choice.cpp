@@ -13,12 +13,12 @@ PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
   }
   if (price_[1] == kUnknown) return {kHugePage, true, true};
   const bool cheaper = huge_is_cheaper();
-  if (until_trial_ <= 0 && !is_given_) {
+  if (until_trial_ <= 0) {
     until_trial_ = kBetweenTrials;
     return {kHugePage, !cheaper, true};
   }
   const bool known = cheaper || price_[0] != kUnknown;
-  const bool priced = (!known || until_priced_ <= 0) && !is_given_;
+  const bool priced = !known || until_priced_ <= 0;
   const Step step{priced ? kHugePage : std::min(whole, kLongest), cheaper, priced};
   until_priced_ = priced ? kLongest : until_priced_ - step.bytes;
   until_trial_ -= step.bytes;
@@ -26,7 +26,6 @@ PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
 }
 
 void PageChoice::paid(Step step, Seconds seconds) {
-  if (is_given_) return;
   price_[step.huge ? 1 : 0] = seconds / static_cast<double>(step.bytes);
 }
 

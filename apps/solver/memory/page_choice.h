@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 
 #include "espalier/model/units.h"
 
@@ -34,9 +35,11 @@ class PageChoice {
   };
 
   PageChoice() = default;
-  /// Of one kind always, whatever it is told.
+  /// Of one kind always: no price is ever due.
   explicit PageChoice(bool huge)
-      : price_{1, huge ? 0.0 : 2 * kNearlyAlike}, is_given_(true) {}
+      : price_{1, huge ? 0.0 : 2 * kNearlyAlike},
+        until_trial_(kNever),
+        until_priced_(kNever) {}
 
   /// The next part of `bytes` > 0 to take, and as what: huge pages begin where one may.
   /// @param before  bytes up to the next place where a huge page may begin
@@ -49,10 +52,10 @@ class PageChoice {
 
  private:
   static constexpr double kUnknown = -1;
+  static constexpr Bytes kNever = std::numeric_limits<Bytes>::max();
 
   std::array<double, 2> price_{kUnknown, kUnknown};  // seconds a byte: small, huge
   Bytes until_trial_ = kBetweenTrials, until_priced_ = kLongest;
-  bool is_given_ = false;
 };
 
 }  // namespace espalier::solver
