@@ -135,6 +135,8 @@ class TypedNumeric : public Numeric {
   Bytes held_bytes() const override {
     Bytes bytes = factor_.kept.resident();
     for (const PageBuffer& panels : factor_.storage) bytes += panels.resident();
+    for (const FrontFactor<T>& front : factor_.front)
+      if (front.low_rank != nullptr) bytes += front.low_rank->bytes();
     return bytes;
   }
   Bytes waiting_bytes() const override { return pool_ ? pool_->kept() : 0; }

@@ -19,6 +19,8 @@ BlockAssembly<T>::BlockAssembly(const FrontContext<T>& context, Front<T>& front,
       positions_(context.tree.nodes[node_].index_entries *
                      static_cast<Bytes>(sizeof(std::int32_t)),
                  context.meter, context.pool),
+      left_{all_of(context.factor.storage[node_], front.storage().panel_layout),
+            all_of(context.contributions[node_], front.storage().contribution_layout)},
       finished_(std::size_t(front.blocks()) * slices, 0) {
   // With delayed columns the panel is larger than planned and stands elsewhere.
   if (front.has_delayed()) context.factor.storage[node_].release();
@@ -116,13 +118,36 @@ void BlockAssembly<T>::add(const Columns& columns, bool received) {
 }
 
 template <class T>
-void BlockAssembly<T>::give_back(std::span<const std::byte> part) {
+auto BlockAssembly<T>::all_of(PageBuffer& buffer, const Trapezoid& layout) const -> Left {
+  Left left{&buffer, layout.blocks()};
+  const Bytes unit = context_.tree.nodes[node_].unit;
+  if (unit == 0 || !front_.is_low_rank()) return left;
+  const Bytes all = layout.entries() * static_cast<Bytes>(sizeof(T));
+  for (Bytes begin = 0; begin < all; begin += unit)
+    left.in_unit.push_back(std::min(unit, all - begin));
+  return left;
+}
+
+template <class T>
+void BlockAssembly<T>::put_together(std::int32_t block) {
+  const std::scoped_lock together(together_);
+  const std::span<const std::byte> part = front_.put_together(block);
   const std::scoped_lock lock(mutex_);
-  for (PageBuffer* buffer :
-       {&context_.factor.storage[node_], &context_.contributions[node_]})
-    if (!std::less<>{}(part.data(), buffer->data()) &&
-        part.data() - buffer->data() < buffer->size())
-      buffer->drain(part);
+  give_back(left_[block < front_.panels() ? 0 : 1], part);
+}
+
+template <class T>
+void BlockAssembly<T>::give_back(Left& left, std::span<const std::byte> part) {
+  PageBuffer& buffer = *left.buffer;
+  if (--left.blocks == 0) return buffer.release();
+  if (left.in_unit.empty()) return buffer.drain(part);
+  const Bytes unit = context_.tree.nodes[node_].unit;
+  const Bytes begin = part.data() - buffer.data(), end = begin + std::ssize(part);
+  for (Bytes u = begin / unit; u * unit < end; ++u) {
+    Bytes& here = left.in_unit[static_cast<std::size_t>(u)];
+    here -= std::min(end, (u + 1) * unit) - std::max(begin, u * unit);
+    if (here == 0) buffer.drain(u * unit, std::min(buffer.size(), (u + 1) * unit));
+  }
 }
 
 template <class T>
@@ -199,6 +224,13 @@ template <class T>
 void BlockAssembly<T>::drain(const Child& child, std::int32_t used) {
   const AssemblyTree& tree = context_.tree;
   const Trapezoid layout = tree.contribution(context_.symbolic, child.front);
+  if (const auto& panel = context_.factor.front[child.front].low_rank;
+      panel != nullptr && panel->contribution != nullptr) {
+    LowRankPanel& tiles = *panel->contribution;
+    for (std::int32_t k = 0; k < layout.blocks() && tiles.last(k) <= used; ++k)
+      tiles.together[k].release();
+    return;
+  }
   std::vector<EntryRange> parts{
       {0, tree.nodes[tree.node_of_front[child.front]].read_before(layout, used)}};
   if (!child.strips.empty()) parts = columns_before(layout, child.strips, used);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,8 +39,10 @@ class BlockAssembly {
   /// process that has the block.
   void finish(std::int32_t slice);
 
-  /// Of a block column of the front, the part that nothing is read from any more.
-  void give_back(std::span<const std::byte> part);
+  /// Puts the final tiles of a block column together, and gives back what held it: the
+  /// units in which nothing else stands. Safe from any thread, each block column once.
+  /// @throws Error when the system has no memory
+  void put_together(std::int32_t block);
 
   /// Memory for columns that another process sends, where they would be if all were here:
   /// `memory` in every side.
@@ -59,6 +63,14 @@ class BlockAssembly {
     PageBuffer* contribution;
     std::span<const std::int32_t> strips;  // of its contribution block; empty: one
   };
+  /// Memory of a compressed front that its block columns leave.
+  struct Left {
+    PageBuffer* buffer;
+    std::int32_t blocks;              // that are still there
+    std::vector<Bytes> in_unit = {};  // of them, in each unit; empty: there are none
+  };
+  [[nodiscard]] Left all_of(PageBuffer& buffer, const Trapezoid& layout) const;
+  void give_back(Left& left, std::span<const std::byte> part);
   [[nodiscard]] BlockColumn<T> columns_of(std::int32_t slice) const;
   [[nodiscard]] TilePlace tile_of(const Child& child, const Columns& columns) const;
   void clear(const BlockColumn<T>& columns) const;
@@ -73,7 +85,9 @@ class BlockAssembly {
   bool shared_;
   PageBuffer positions_;  // of all children's rows, one child after the other
   std::vector<Child> children_;
-  std::mutex mutex_;  // of what follows, and of filling and draining buffers
+  std::mutex together_;       // of put_together(), which has one block column twice
+  std::mutex mutex_;          // of what follows, and of filling and draining buffers
+  std::array<Left, 2> left_;  // of the panel, of the contribution block
   std::vector<std::int8_t> finished_;  // of each slice
   std::int32_t finished_first_ = 0;    // so many slices in a row
 };

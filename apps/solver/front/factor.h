@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -125,13 +126,11 @@ struct Factor {
   [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, FactorKind kind);
   /// The factorisation is over: its meter may go away.
   void forget_meter() noexcept {
-    for (PageBuffer& buffer : storage) buffer.forget_meter();
-    kept.forget_meter();
+    for_each_buffer([](PageBuffer& buffer) { buffer.forget_meter(); });
   }
   /// And the pool of its pages.
   void forget_pool() noexcept {
-    for (PageBuffer& buffer : storage) buffer.forget_pool();
-    kept.forget_pool();
+    for_each_buffer([](PageBuffer& buffer) { buffer.forget_pool(); });
   }
 
   /// One for each node of the assembly tree; empty where it is in the file, at
@@ -146,6 +145,15 @@ struct Factor {
   std::map<std::int32_t, std::vector<std::int32_t>> strips;
   /// Where variables are kept: the last front's contribution block.
   PageBuffer kept;
+
+ private:
+  template <class Change>
+  void for_each_buffer(const Change& change) noexcept {
+    std::ranges::for_each(storage, change);
+    for (FrontFactor<T>& one : front)
+      if (one.low_rank != nullptr) std::ranges::for_each(one.low_rank->together, change);
+    change(kept);
+  }
 };
 
 }  // namespace espalier::solver

@@ -93,8 +93,7 @@ void Front<T>::add_child(std::int32_t child, const T* contribution,
   const Bytes at = tree.nodes[node].contribution_at;
   const LowRankPanel* const panel = context_.factor.front[child].low_rank.get();
   if (contribution == nullptr && panel != nullptr && panel->contribution != nullptr)
-    return add_tiles(*panel->contribution, context_.contributions[node].template as<T>(),
-                     positions, first, last);
+    return add_tiles(*panel->contribution, positions, first, last);
   for (std::int32_t side = 0; side < storage_.sides; ++side) {
     const std::int64_t before = side * layout.entries();
     if (contribution == nullptr && at >= 0) {

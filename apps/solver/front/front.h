@@ -276,8 +276,9 @@ class Front {
   /// @return whether all of such a block column are final: put_together() has to follow
   bool update_by_tiles(std::int32_t target, std::int32_t row, std::int32_t source,
                        std::int32_t sources_end);
-  /// Moves the final tiles of a block column to its start. Safe from any thread, each
-  /// block column once. @return the rest of it, which nothing is read from any more
+  /// Moves the final tiles of a block column to memory of their own. Safe from any
+  /// thread, each block column once. @return where it stood: nothing is read from there
+  /// any more
   /// @throws Error when the system has no memory
   [[nodiscard]] std::span<const std::byte> put_together(std::int32_t block);
 
@@ -302,9 +303,8 @@ class Front {
   void open_low_rank();
   void compress(std::int32_t block, std::int32_t begin);
   void compress_contribution(std::int32_t row, std::int32_t block);
-  void add_tiles(const LowRankPanel& child, const T* source,
-                 std::span<const std::int32_t> positions, std::int32_t first,
-                 std::int32_t last);
+  void add_tiles(const LowRankPanel& child, std::span<const std::int32_t> positions,
+                 std::int32_t first, std::int32_t last);
   [[nodiscard]] std::int32_t pivots() const { return storage_.panel_layout.columns(); }
   [[nodiscard]] std::int32_t contribution_rows() const {
     return storage_.contribution_layout.rows();
@@ -427,7 +427,6 @@ class Front {
   std::vector<Slots> slot_rows_;                  // likewise
   // Rows of each block column of a compressed contribution block that are final.
   std::vector<std::atomic<std::int32_t>> final_rows_;
-  std::mutex together_;  // of put_together(), whose work space is booked once
 };
 
 }  // namespace espalier::solver

@@ -87,22 +87,17 @@ std::span<const std::byte> Front<T>::put_together(std::int32_t block) {
     const bool of_panel = block < panels();
     LowRankPanel& tiles = of_panel ? *low_rank() : *low_rank()->contribution;
     const std::int32_t column = of_panel ? block : block - panels();
-    const std::int64_t entries = tiles.column_entries(column);
-    const std::span<T> all = block_column(storage_, block).entries(0);
-    const std::scoped_lock lock(together_);
-    const PageBuffer work(entries * static_cast<Bytes>(sizeof(T)), context_.meter,
-                          context_.pool);
-    solver::put_together(tiles, column,
-                         of_panel ? storage_.panel[0] : storage_.contribution[0],
-                         work.template as<T>());
-    return std::as_bytes(all.subspan(static_cast<std::size_t>(entries)));
+    solver::put_together<T>(
+        tiles, column, of_panel ? storage_.panel[0] : storage_.contribution[0],
+        PageBuffer(tiles.column_entries(column) * static_cast<Bytes>(sizeof(T)),
+                   context_.meter, context_.pool, PageBuffer::Content::kAny));
   }
-  return {};
+  return std::as_bytes(block_column(storage_, block).entries(0));
 }
 
 // Columns [first, last) of a child's contribution block, tile by tile.
 template <class T>
-void Front<T>::add_tiles(const LowRankPanel& child, const T* source,
+void Front<T>::add_tiles(const LowRankPanel& child,
                          std::span<const std::int32_t> positions, std::int32_t first,
                          std::int32_t last) {
   if constexpr (!kIsComplex<T>) {
@@ -113,10 +108,11 @@ void Front<T>::add_tiles(const LowRankPanel& child, const T* source,
       const std::int32_t end = std::min(last, child.first(k) + child.layout.width(k));
       const std::int32_t skipped = begin - child.first(k);
       const auto own = positions.subspan(child.first(k), child.layout.width(k));
-      extend_add(child.packed_diagonal(k), source + child.place[child.number(k, k)], 0,
+      extend_add(child.packed_diagonal(k),
+                 child.together[k].template as<T>() + child.place[child.number(k, k)], 0,
                  own, skipped, skipped + end - begin, storage_, 0);
       for (std::int32_t i = k + 1; i < child.blocks; ++i) {
-        const kernels::Tile<T> tile = child.tile<T>(source, i, k);
+        const kernels::Tile<T> tile = child.tile<T>(nullptr, i, k);
         const std::int32_t m = child.rows(i);
         const auto rows = positions.subspan(child.first(i), m);
         const auto columns = positions.subspan(begin, end - begin);
@@ -132,15 +128,14 @@ void Front<T>::add_tiles(const LowRankPanel& child, const T* source,
   }
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                     \
-  template void Front<T>::open_low_rank();                                          \
-  template void Front<T>::compress(std::int32_t, std::int32_t);                     \
-  template bool Front<T>::update_by_tiles(std::int32_t, std::int32_t, std::int32_t, \
-                                          std::int32_t);                            \
-  template std::span<const std::byte> Front<T>::put_together(std::int32_t);         \
-  template void Front<T>::add_tiles(const LowRankPanel&, const T*,                  \
-                                    std::span<const std::int32_t>, std::int32_t,    \
-                                    std::int32_t);
+#define ESPALIER_INSTANTIATE(T)                                                         \
+  template void Front<T>::open_low_rank();                                              \
+  template void Front<T>::compress(std::int32_t, std::int32_t);                         \
+  template bool Front<T>::update_by_tiles(std::int32_t, std::int32_t, std::int32_t,     \
+                                          std::int32_t);                                \
+  template std::span<const std::byte> Front<T>::put_together(std::int32_t);             \
+  template void Front<T>::add_tiles(const LowRankPanel&, std::span<const std::int32_t>, \
+                                    std::int32_t, std::int32_t);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

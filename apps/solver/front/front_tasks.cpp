@@ -374,18 +374,18 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
       // Of a last block column that is all of a front's rows nothing is accepted.
       if (front.factor(task.column, end) && front.is_low_rank() &&
           !shape.accepts(task.column))
-        assembly.give_back(front.put_together(task.column));
+        assembly.put_together(task.column);
       return;
     case Kind::kSolve:
       return front.solve(task.column, first_of(shape.first_block(task.row)), end);
     case Kind::kAccept:
-      if (front.is_low_rank()) return assembly.give_back(front.put_together(task.column));
+      if (front.is_low_rank()) return assembly.put_together(task.column);
       return front.accept(task.column);
     case Kind::kUpdate:
       if (front.is_low_rank()) {
         if (front.update_by_tiles(task.column, task.row, task.source,
                                   shape.sources_end(task.column, task.source)))
-          assembly.give_back(front.put_together(task.column));
+          assembly.put_together(task.column);
         return;
       }
       return front.update(task.column, task.source,

@@ -1,5 +1,7 @@
 #include "solver/front/low_rank_panel.h"
 
+#include <utility>
+
 #include "espalier/model/error.h"
 
 namespace espalier::solver {
@@ -31,11 +33,12 @@ std::pair<const T*, std::int32_t> diagonal_block(const LowRankPanel* low_rank,
   if (low_rank == nullptr) return {panel + layout.offset(block), layout.leading(block)};
   const std::int64_t at = low_rank->place[low_rank->number(block, block)];
   ESPALIER_ASSERT(at >= 0, "the front has ended");
+  const T* const together = low_rank->together[block].template as<T>() + at;
   const Trapezoid packed = low_rank->packed_diagonal(block);
   const std::int32_t n = packed.rows();
   for (std::int32_t j = 0; j < n; ++j) {
     const std::int32_t begin = packed.first(packed.block_of(j));
-    std::copy_n(panel + at + packed.column_offset(j) + begin, n - begin,
+    std::copy_n(together + packed.column_offset(j) + begin, n - begin,
                 work.entries.data() + std::int64_t{j} * n + begin);
   }
   return {work.entries.data(), n};
@@ -58,25 +61,24 @@ void add_to(LowRankStatistics& sum, const LowRankPanel& panel, Bytes entry_bytes
   sum.flops += static_cast<Flops>(panel.flops.load());
 }
 
-// They are put together elsewhere first, since what has moved would overwrite others.
 template <class T>
-void put_together(LowRankPanel& panel, std::int32_t column, T* data, T* work) {
+void put_together(LowRankPanel& panel, std::int32_t column, const T* data,
+                  PageBuffer together) {
   const std::int32_t n = panel.layout.width(column);
-  const std::int64_t start = panel.layout.offset(column);
-  std::vector<std::int64_t> place = {start};
+  T* const start = together.template as<T>();
+  std::vector<std::int64_t> place = {0};
   const kernels::Tile<T> diagonal = panel.tile<T>(data, column, column);
-  T* to = pack(panel.packed_diagonal(column), diagonal.u, diagonal.ldu, work);
+  T* to = pack(panel.packed_diagonal(column), diagonal.u, diagonal.ldu, start);
   for (std::int32_t i = column + 1; i < panel.blocks; ++i) {
     const kernels::Tile<T> tile = panel.tile<T>(data, i, column);
-    place.push_back(start + (to - work));
+    place.push_back(to - start);
     const bool full = tile.rank == kernels::kFullRank;
     to = append(panel.rows(i), full ? n : tile.rank, tile.u, tile.ldu, to);
     if (!full) to = append(n, tile.rank, tile.v, tile.ldv, to);
   }
-  std::copy(work, to, data + start);
-  std::copy(
-      place.begin(), place.end(),
-      panel.place.begin() + static_cast<std::ptrdiff_t>(panel.number(column, column)));
+  panel.together[column] = std::move(together);
+  std::ranges::copy(place, panel.place.begin() +
+                               static_cast<std::ptrdiff_t>(panel.number(column, column)));
 }
 
 #define ESPALIER_INSTANTIATE(T)                              \
@@ -85,7 +87,7 @@ void put_together(LowRankPanel& panel, std::int32_t column, T* data, T* work) {
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
-template void put_together(LowRankPanel&, std::int32_t, float*, float*);
-template void put_together(LowRankPanel&, std::int32_t, double*, double*);
+template void put_together(LowRankPanel&, std::int32_t, const float*, PageBuffer);
+template void put_together(LowRankPanel&, std::int32_t, const double*, PageBuffer);
 
 }  // namespace espalier::solver

@@ -12,6 +12,7 @@
 #include "espalier/solver/results.h"
 #include "solver/kernels/tile_product.h"
 #include "solver/matrix/entry.h"
+#include "solver/memory/page_buffer.h"
 #include "solver/tree/assembly_tree.h"
 #include "solver/tree/trapezoid.h"
 
@@ -32,15 +33,16 @@ struct LowRankOptions {
 /// FrontStorage.
 ///
 /// A tile is compressed where it stands (kernels::compress_tile()). When all of a block
-/// column are final put_together() moves them to its start, one after the other, the
-/// diagonal block first and without most of what is above its diagonal, and the rest of
-/// the memory leaves.
+/// column are final put_together() moves them to memory of their own, one after the
+/// other, the diagonal block first and without most of what is above its diagonal; and
+/// the memory of the block column leaves, whole.
 struct LowRankPanel {
   explicit LowRankPanel(const Trapezoid& panel)
       : layout(panel),
         blocks(panel.blocks() + (panel.rows() - panel.columns() + width() - 1) / width()),
         rank(static_cast<std::size_t>(panel.blocks()) * blocks, kernels::kFullRank),
-        place(rank.size(), -1) {}
+        place(rank.size(), -1),
+        together(static_cast<std::size_t>(panel.blocks())) {}
 
   [[nodiscard]] std::int32_t width() const { return layout.width(0); }
   [[nodiscard]] std::int32_t first(std::int32_t block) const {
@@ -52,6 +54,10 @@ struct LowRankPanel {
     const std::int32_t end = block < layout.blocks() ? layout.columns() : layout.rows();
     return std::min(width(), end - first(block));
   }
+  /// Behind the last column of a block column.
+  [[nodiscard]] std::int32_t last(std::int32_t column) const {
+    return layout.first(column) + layout.width(column);
+  }
   /// The block that begins with a row.
   [[nodiscard]] std::int32_t block_of(std::int32_t row) const {
     return row < layout.columns() ? row / width()
@@ -62,8 +68,7 @@ struct LowRankPanel {
   }
   /// A diagonal block that has been put together.
   [[nodiscard]] Trapezoid packed_diagonal(std::int32_t block) const {
-    constexpr std::int32_t kWidth = 8;
-    return {layout.width(block), layout.width(block), kWidth};
+    return solver::packed_diagonal(layout.width(block));
   }
   /// Entries that a tile at or under the diagonal takes, put together.
   [[nodiscard]] std::int64_t entries(std::int32_t row, std::int32_t column) const {
@@ -79,15 +84,23 @@ struct LowRankPanel {
     return sum;
   }
 
-  /// Tile (row, column) of what begins at `panel`. Of a diagonal block, which
-  /// is in full, as long as it has not been put together.
+  /// What those take that have been put together and not released.
+  [[nodiscard]] Bytes bytes() const {
+    Bytes sum = 0;
+    for (const PageBuffer& column : together) sum += column.size();
+    return sum;
+  }
+
+  /// Tile (row, column). Of a diagonal block, which is in full, as long as it has not
+  /// been put together.
+  /// @param panel  where those are that have not been
   template <class T>
   [[nodiscard]] kernels::Tile<T> tile(const T* panel, std::int32_t row,
                                       std::int32_t column) const {
     const std::int32_t r = rank[number(row, column)];
     const std::int32_t skipped = std::max(r, 0);
     if (const std::int64_t at = place[number(row, column)]; at >= 0) {
-      const T* const u = panel + at;
+      const T* const u = together[column].template as<T>() + at;
       const std::int32_t m = rows(row);
       return {u, m, u + std::int64_t{skipped} * m, layout.width(column), r};
     }
@@ -99,8 +112,10 @@ struct LowRankPanel {
   Trapezoid layout;
   std::int32_t blocks;             ///< of the front
   std::vector<std::int32_t> rank;  ///< of each tile, number()
-  /// Likewise, in entries; -1: as it is laid out.
+  /// Likewise, in entries, in what is together of its block column; -1: as it is laid
+  /// out.
   std::vector<std::int64_t> place;
+  std::vector<PageBuffer> together;  ///< of each block column
   std::atomic<std::int64_t> flops{0}, full_flops{0};
   /// Of a panel: the front's contribution block, until its parent has it; null: in full.
   std::unique_ptr<LowRankPanel> contribution;
@@ -113,7 +128,7 @@ struct DiagonalWork {
 };
 
 /// The diagonal block of a panel's block column, and its leading dimension.
-/// @param low_rank  of the panel; null: it is laid out as planned
+/// @param low_rank  of the panel; null: it is laid out as planned, at `panel`
 /// @param work      where it is unpacked if need be
 template <class T>
 [[nodiscard]] std::pair<const T*, std::int32_t> diagonal_block(
@@ -123,11 +138,12 @@ template <class T>
 /// Adds what became of a panel.
 void add_to(LowRankStatistics& sum, const LowRankPanel& panel, Bytes entry_bytes);
 
-/// Puts the final tiles of a block column one after the other, from its start on.
-/// @param data  of the panel
-/// @param work  work space: panel.column_entries(column)
-/// @par Cost  two copies of what stays
+/// Puts the final tiles of a block column one after the other.
+/// @param data      of the panel
+/// @param together  where they go: column_entries(column)
+/// @par Cost  a copy of what stays
 template <class T>
-void put_together(LowRankPanel& panel, std::int32_t column, T* data, T* work);
+void put_together(LowRankPanel& panel, std::int32_t column, const T* data,
+                  PageBuffer together);
 
 }  // namespace espalier::solver

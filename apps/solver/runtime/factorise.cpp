@@ -224,8 +224,9 @@ class Factorisation {
   // What compression has left of a node's panels is all that they will take.
   void give_back(std::int32_t node) {
     if (job_ == nullptr || !tree_.nodes[node].low_rank) return;
-    const PageBuffer& panels = factor_.storage[node];
-    const Bytes gone = panels.size() - panels.resident();
+    const AssemblyTree::Node& sizes = tree_.nodes[node];
+    const Bytes gone =
+        sizes.factor_bytes - factor_.front[sizes.last_front].low_rank->bytes();
     if (gone > 0) check_policy(espalier_node_give_back(job_, node, gone));
   }
 

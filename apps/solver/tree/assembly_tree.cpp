@@ -17,6 +17,9 @@
 namespace espalier::solver {
 namespace {
 
+// Block columns of a compressed front that are in full: enough tiles to update.
+constexpr std::int32_t kAhead = 4;
+
 // Of panels and of the stack before them, so that one gives way to the other.
 constexpr Bytes kWorthATurn = Bytes{1} << 20;
 
@@ -146,14 +149,21 @@ void measure_stack(const Symbolic& symbolic, const AssemblyTree& tree,
   }
 }
 
-// Where a block column is put together, and the lists of a LowRankPanel.
+// Where a block column is put together, and the lists of a LowRankPanel. Beside it all
+// that is together has whole pages, of which the last column of either part may save
+// nothing, the others what is above their diagonals.
 Bytes low_rank_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
                      std::int32_t front) {
   constexpr Bytes kPerTile = sizeof(std::int32_t) + sizeof(std::int64_t);
-  const std::int64_t order = symbolic.front_order(front), width = tree.block_width[front];
+  const std::int64_t order = symbolic.front_order(front);
+  const std::int32_t width = tree.block_width[front];
   const std::int64_t blocks = order / width + 2;
+  const Bytes page = PageBuffer::footprint(1);
+  const Bytes saved =
+      (std::int64_t{width} * width - packed_diagonal(width).entries()) * tree.entry_bytes;
+  const Bytes pages = 2 * page + blocks * std::max<Bytes>(0, page - saved);
   return checked_add(PageBuffer::footprint(checked_mul(order * width, tree.entry_bytes)),
-                     kPerTile * blocks * blocks);
+                     pages + blocks * (kPerTile * blocks + sizeof(PageBuffer)));
 }
 
 void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
@@ -346,12 +356,16 @@ AssemblyTree::Profile profile_of(const Symbolic& symbolic, const AssemblyTree& t
 }
 
 // The same, at most, when memory comes and goes in units. Where a unit has the end of one
-// side and the start of the other it comes with whichever is first.
+// side and the start of the other it comes with whichever is first. Of a compressed
+// front a unit stays as long as a block column in it does, of which there are `ahead` at
+// once with an end on either side.
 AssemblyTree::Profile in_units(const AssemblyTree& tree, const AssemblyTree::Node& node,
                                AssemblyTree::Profile profile, Bytes unit) {
   const Bytes whole = checked_add(node.factor_bytes, node.contribution_bytes);
   const Bytes more = checked_mul(2 * tree.sides() - 1, unit);
-  for (Bytes& own : profile.own) own = std::min(whole, checked_add(own, more));
+  const Bytes stay = node.low_rank ? checked_mul(2 * kAhead, unit) : 0;
+  for (Bytes& own : profile.own)
+    own = checked_add(std::min(whole, checked_add(own, more)), stay);
   for (auto& [child, left] : profile.children)
     for (Bytes& bytes : left)
       bytes = std::min(tree.nodes[child].contribution_bytes, bytes + tree.sides() * unit);
@@ -397,11 +411,15 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
   return task;
 }
 
-// Fronts of those by blocks take their memory at once, or in units, where the sequential
-// order has room for that under the peak that it has anyway.
+// Fronts of those by blocks take their memory at once, or in units, and compressed ones
+// give theirs back in units, where the sequential order has room for that under the peak
+// that it has anyway.
 void take_more_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& options,
                              AssemblyTree& tree) {
-  if (std::ranges::none_of(tree.nodes, &AssemblyTree::Node::by_blocks)) return;
+  if (std::ranges::none_of(tree.nodes, [](const AssemblyTree::Node& node) {
+        return node.by_blocks || node.low_rank;
+      }))
+    return;
   const double most =
       std::max(options.fitting_part * static_cast<double>(largest_need(tree)),
                4.0 * static_cast<double>(options.unit));
@@ -411,14 +429,14 @@ void take_more_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& op
     const Bytes children = tree.tasks.input_size(task);
     held += tree.tasks.retained_size(task) + tree.tasks.output_size(task) - children;
     AssemblyTree::Node& node = tree.nodes[index(task)];
-    if (!node.by_blocks || node.low_rank) continue;
+    if (!node.by_blocks && !node.low_rank) continue;
     const auto take = [&](AssemblyTree::Profile profile) {
       const Bytes beside = describe(symbolic, tree, node, profile).execution_size;
       if (held + children + beside > order.peak) return false;
       tree.profile[index(task)] = std::move(profile);
       return true;
     };
-    if (static_cast<double>(whole_need(tree, node)) <= most &&
+    if (!node.low_rank && static_cast<double>(whole_need(tree, node)) <= most &&
         take(whole_profile(tree, node)))
       node.by_blocks = false;
     else if (take(in_units(tree, node, tree.profile[index(task)], options.unit)))
@@ -447,7 +465,6 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
                      std::int32_t blocks, bool may_delay, std::int32_t extra) {
   constexpr std::int32_t kColumnsPerSlice = 96, kMostSlices = 4;
   constexpr std::int32_t kTileRows = 384, kNarrow = 64, kBatch = 8;
-  constexpr std::int32_t kAhead = 4;  // block columns in full: enough tiles to update
   const bool low_rank = tree.nodes[tree.node_of_front[front]].low_rank;
   const Flops width = tree.block_width[front];
   const std::int32_t slices =

@@ -90,7 +90,8 @@ struct AssemblyTree {
     std::int32_t first_front = 0, last_front = 0;  ///< inclusive; fronts are in postorder
     bool tiled = false;
     bool by_blocks = false;  ///< tiled, and its memory comes with its blocks …
-    /// … in units of so many bytes, in which its children's goes; 0: as slices need it
+    /// … in units of so many bytes, in which its children's goes, and of a compressed
+    /// front its own; 0: as slices need it
     Bytes unit = 0;
     bool low_rank = false;  ///< tiled, and its panel may be compressed
     /// … and so may its contribution block, which waits where memory is short.
@@ -183,6 +184,11 @@ struct AssemblyTree {
 /// grids of 60^3 and 80^3 tiles of 128 take the least entries, and hardly more than
 /// others of those between 96 and 256 (docs/decisions/0152).
 constexpr std::int32_t kLowRankPivots = 128, kLowRankWidth = 128;
+/// How the diagonal block of a compressed block column of so many is kept.
+[[nodiscard]] inline Trapezoid packed_diagonal(std::int32_t columns) {
+  constexpr std::int32_t kWidth = 8;
+  return {columns, columns, kWidth};
+}
 
 /// @throws OverflowError when sizes leave the 64-bit range
 /// @par Cost  O(fronts), and for tiled ones O(tiles)

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -67,15 +68,10 @@ TEST(LowRankPanel, PutTogetherHasTheSameTiles) {
     const LowRankPanel& panel = moved.panel;
     LowRankPanel as_it_was(layout);
     as_it_was.rank = panel.rank;
-    std::vector<double> work(static_cast<std::size_t>(layout.entries()));
-    for (std::int32_t k = 0; k < layout.blocks(); ++k) {
-      put_together(moved.panel, k, moved.data.data(), work.data());
-      // What is behind them is free.
-      std::fill(moved.data.begin() + layout.offset(k) + panel.column_entries(k),
-                moved.data.begin() +
-                    (k + 1 < layout.blocks() ? layout.offset(k + 1) : layout.entries()),
-                1e300);
-    }
+    for (std::int32_t k = 0; k < layout.blocks(); ++k)
+      put_together(moved.panel, k, moved.data.data(),
+                   PageBuffer(panel.column_entries(k) * 8));
+    std::ranges::fill(moved.data, 1e300);  // nothing is read from there any more
     for (std::int32_t k = 0; k < layout.blocks(); ++k) {
       const std::int32_t n = layout.width(k);
       DiagonalWork<double> unpacked;
