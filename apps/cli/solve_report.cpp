@@ -149,6 +149,7 @@ void report_low_rank(Report& report, const SolveOptions& options, const SolveRun
                                          static_cast<double>(done.compressed)
                                    : 0);
   report.count("low_rank_max", "  largest", done.rank_max);
+  report.count("low_rank_single", "  blocks in single precision", done.single);
   report.bytes("low_rank_full_bytes", "panels of these fronts in full", done.full_bytes);
   report.bytes("low_rank_bytes", "  compressed", done.bytes);
   report.bytes("low_rank_given_back_bytes", "  given back to the bound",

@@ -303,6 +303,8 @@ class Front {
   void open_low_rank();
   void compress(std::int32_t block, std::int32_t begin);
   void compress_contribution(std::int32_t row, std::int32_t block);
+  void compress_tile(LowRankPanel& tiles, std::int32_t row, std::int32_t block, T* data,
+                     std::int32_t leading, double tolerance);
   void add_tiles(const LowRankPanel& child, std::span<const std::int32_t> positions,
                  std::int32_t first, std::int32_t last);
   [[nodiscard]] std::int32_t pivots() const { return storage_.panel_layout.columns(); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,9 +32,8 @@ void Front<T>::compress(std::int32_t block, std::int32_t begin) {
     LowRankPanel& panel = *low_rank();
     const BlockColumn<T> column = block_column(storage_, block);
     const std::int32_t row = panel.block_of(begin);
-    panel.rank[panel.number(row, block)] = kernels::compress_tile(
-        panel.rows(row), column.width, column.data[0] + (begin - column.first),
-        column.leading, context_.low_rank.tolerance, context_.scratch.template as<T>());
+    compress_tile(panel, row, block, column.data[0] + (begin - column.first),
+                  column.leading, context_.low_rank.tolerance);
   }
 }
 
@@ -42,13 +42,25 @@ template <class T>
 void Front<T>::compress_contribution(std::int32_t row, std::int32_t block) {
   if constexpr (!kIsComplex<T>) {
     LowRankPanel& tiles = *low_rank()->contribution;
-    const std::int32_t leading = tiles.layout.leading(block);
-    tiles.rank[tiles.number(row, block)] =
-        kernels::compress_tile(tiles.rows(row), tiles.layout.width(block),
-                               storage_.contribution[0] + tiles.layout.offset(block) +
-                                   (tiles.first(row) - tiles.first(block)),
-                               leading, context_.low_rank.contribution_tolerance,
-                               context_.scratch.template as<T>());
+    compress_tile(tiles, row, block,
+                  storage_.contribution[0] + tiles.layout.offset(block) +
+                      (tiles.first(row) - tiles.first(block)),
+                  tiles.layout.leading(block), context_.low_rank.contribution_tolerance);
+  }
+}
+
+template <class T>
+void Front<T>::compress_tile(LowRankPanel& tiles, std::int32_t row, std::int32_t block,
+                             T* data, std::int32_t leading, double tolerance) {
+  if constexpr (!kIsComplex<T>) {
+    const std::size_t tile = tiles.number(row, block);
+    const std::int32_t m = tiles.rows(row), n = tiles.layout.width(block);
+    tiles.rank[tile] = kernels::compress_tile(m, n, data, leading, tolerance,
+                                              context_.scratch.template as<T>());
+    if constexpr (std::is_same_v<T, double>)
+      tiles.single[tile] =
+          context_.low_rank.single &&
+          kernels::fits_single(m, n, tiles.rank[tile], data, leading, tolerance);
   }
 }
 
@@ -116,10 +128,10 @@ void Front<T>::add_tiles(const LowRankPanel& child,
         const std::int32_t m = child.rows(i);
         const auto rows = positions.subspan(child.first(i), m);
         const auto columns = positions.subspan(begin, end - begin);
-        if (tile.rank == kernels::kFullRank) {
+        if (tile.rank == kernels::kFullRank && tile.single == nullptr) {
           extend_add_tile(tile.u + std::int64_t{skipped} * tile.ldu, tile.ldu, rows,
                           columns, storage_);
-        } else if (tile.rank > 0) {
+        } else if (tile.rank != 0) {
           kernels::expand_tile(m, end - begin, tile, skipped, expanded);
           extend_add_tile(expanded, m, rows, columns, storage_);
         }

@@ -7,11 +7,21 @@
 namespace espalier::solver {
 namespace {
 
-template <class T>
-T* append(std::int32_t m, std::int32_t n, const T* from, std::int32_t leading, T* to) {
-  for (std::int32_t j = 0; j < n; ++j)
-    to = std::copy_n(from + std::int64_t{j} * leading, m, to);
+template <class T, class To>
+To* append(std::int32_t m, std::int32_t n, const T* from, std::int32_t leading, To* to) {
+  for (std::int32_t j = 0; j < n; ++j) {
+    const T* const column = from + std::int64_t{j} * leading;
+    to = std::transform(column, column + m, to, [](T x) { return static_cast<To>(x); });
+  }
   return to;
+}
+
+// U, then V, or all of it, of a tile of m rows and n columns.
+template <class T, class To>
+To* append(std::int32_t m, std::int32_t n, const kernels::Tile<T>& tile, To* to) {
+  if (tile.rank == kernels::kFullRank) return append(m, n, tile.u, tile.ldu, to);
+  to = append(m, tile.rank, tile.u, tile.ldu, to);
+  return append(n, tile.rank, tile.v, tile.ldv, to);
 }
 
 // The lower triangle of a diagonal block, and little above it.
@@ -50,6 +60,7 @@ void add_to(LowRankStatistics& sum, const LowRankPanel& panel, Bytes entry_bytes
     for (std::int32_t i = k + 1; i < panel.blocks; ++i) {
       const std::int32_t rank = panel.rank[panel.number(i, k)];
       ++sum.blocks;
+      sum.single += panel.single[panel.number(i, k)];
       if (rank == kernels::kFullRank) continue;
       ++sum.compressed;
       sum.rank_sum += rank;
@@ -72,9 +83,11 @@ void put_together(LowRankPanel& panel, std::int32_t column, const T* data,
   for (std::int32_t i = column + 1; i < panel.blocks; ++i) {
     const kernels::Tile<T> tile = panel.tile<T>(data, i, column);
     place.push_back(to - start);
-    const bool full = tile.rank == kernels::kFullRank;
-    to = append(panel.rows(i), full ? n : tile.rank, tile.u, tile.ldu, to);
-    if (!full) to = append(n, tile.rank, tile.v, tile.ldv, to);
+    if (panel.single[panel.number(i, column)] != 0)
+      append(panel.rows(i), n, tile, reinterpret_cast<float*>(to));
+    else
+      append(panel.rows(i), n, tile, to);
+    to += panel.entries(i, column);
   }
   panel.together[column] = std::move(together);
   std::ranges::copy(place, panel.place.begin() +

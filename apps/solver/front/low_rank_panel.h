@@ -25,10 +25,13 @@ struct LowRankOptions {
   double tolerance = 0;
   /// What a tile of a contribution block may lose, likewise.
   double contribution_tolerance = 0;
+  /// Whether tiles that lose no more than that by it are kept in single precision.
+  bool single = false;
 };
 
 /// The panel of a front, or its contribution block, whose tiles below the diagonal blocks
-/// are compressed where that pays. Tile (i, k) has the rows of block i of the front, or
+/// are compressed where that pays, and kept in single precision where that loses nothing
+/// that counts. Tile (i, k) has the rows of block i of the front, or
 /// of the contribution block, and the columns of block column k; blocks are those of
 /// FrontStorage.
 ///
@@ -41,6 +44,7 @@ struct LowRankPanel {
       : layout(panel),
         blocks(panel.blocks() + (panel.rows() - panel.columns() + width() - 1) / width()),
         rank(static_cast<std::size_t>(panel.blocks()) * blocks, kernels::kFullRank),
+        single(rank.size(), 0),
         place(rank.size(), -1),
         together(static_cast<std::size_t>(panel.blocks())) {}
 
@@ -70,12 +74,14 @@ struct LowRankPanel {
   [[nodiscard]] Trapezoid packed_diagonal(std::int32_t block) const {
     return solver::packed_diagonal(layout.width(block));
   }
-  /// Entries that a tile at or under the diagonal takes, put together.
+  /// Entries that a tile at or under the diagonal takes, put together; two in single
+  /// precision count as one.
   [[nodiscard]] std::int64_t entries(std::int32_t row, std::int32_t column) const {
     if (row == column) return packed_diagonal(column).entries();
     const std::int64_t m = rows(row), n = layout.width(column);
     const std::int64_t r = rank[number(row, column)];
-    return r == kernels::kFullRank ? m * n : r * (m + n);
+    const std::int64_t all = r == kernels::kFullRank ? m * n : r * (m + n);
+    return single[number(row, column)] != 0 ? (all + 1) / 2 : all;
   }
   /// All tiles of a block column.
   [[nodiscard]] std::int64_t column_entries(std::int32_t column) const {
@@ -101,8 +107,10 @@ struct LowRankPanel {
     const std::int32_t skipped = std::max(r, 0);
     if (const std::int64_t at = place[number(row, column)]; at >= 0) {
       const T* const u = together[column].template as<T>() + at;
-      const std::int32_t m = rows(row);
-      return {u, m, u + std::int64_t{skipped} * m, layout.width(column), r};
+      const std::int32_t m = rows(row), n = layout.width(column);
+      if (single[number(row, column)] != 0)
+        return {nullptr, m, nullptr, n, r, reinterpret_cast<const float*>(u)};
+      return {u, m, u + std::int64_t{skipped} * m, n, r};
     }
     const std::int32_t leading = layout.leading(column);
     const T* const u = panel + layout.offset(column) + (first(row) - first(column));
@@ -110,8 +118,9 @@ struct LowRankPanel {
   }
 
   Trapezoid layout;
-  std::int32_t blocks;             ///< of the front
-  std::vector<std::int32_t> rank;  ///< of each tile, number()
+  std::int32_t blocks;              ///< of the front
+  std::vector<std::int32_t> rank;   ///< of each tile, number()
+  std::vector<std::int8_t> single;  ///< likewise: put together in single precision
   /// Likewise, in entries, in what is together of its block column; -1: as it is laid
   /// out.
   std::vector<std::int64_t> place;

@@ -161,6 +161,20 @@ std::int32_t compress_tile(std::int32_t m, std::int32_t n, T* a, std::int32_t ld
   return rank;
 }
 
+bool fits_single(std::int32_t m, std::int32_t n, std::int32_t rank, const double* a,
+                 std::int32_t lda, double tolerance) {
+  // U has orthonormal columns: the norm is that of V.
+  const bool full = rank == kFullRank;
+  const std::int32_t rows = full ? m : n, columns = full ? n : rank;
+  const double* const first = full ? a : a + std::int64_t{rank} * lda;
+  double square = 0;
+  for (std::int32_t j = 0; j < columns; ++j)
+    square += square_norm(rows, first + std::int64_t{j} * lda);
+  constexpr double kRounding = 0x1p-24;
+  const double loss = kRounding * (full ? 1 : 1 + std::sqrt(rank)) * std::sqrt(square);
+  return loss <= tolerance;
+}
+
 template std::int32_t compress_tile(std::int32_t, std::int32_t, double*, std::int32_t,
                                     double, std::span<double>);
 template std::int32_t compress_tile(std::int32_t, std::int32_t, float*, std::int32_t,

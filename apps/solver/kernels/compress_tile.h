@@ -33,6 +33,12 @@ template <class T>
                                          std::int32_t lda, double tolerance,
                                          std::span<std::type_identity_t<T>> scratch);
 
+/// Whether a tile as compress_tile() leaves it loses at most `tolerance` in the Frobenius
+/// norm when its factors, or it itself, are rounded to single precision, whose range they
+/// have to be in: 2^-24 (1 + sqrt(r)) |A|, or in full 2^-24 |A|.
+[[nodiscard]] bool fits_single(std::int32_t m, std::int32_t n, std::int32_t rank,
+                               const double* a, std::int32_t lda, double tolerance);
+
 [[nodiscard]] constexpr std::int64_t compress_scratch(std::int64_t m, std::int64_t n) {
   return m * n + 2 * n;
 }

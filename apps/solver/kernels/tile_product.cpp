@@ -1,6 +1,8 @@
 #include "solver/kernels/tile_product.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "espalier/model/error.h"
@@ -18,45 +20,91 @@ void multiply(std::int32_t m, std::int32_t n, std::int32_t k, const T* a,
   blas::gemm(CblasNoTrans, CblasNoTrans, m, n, k, T(1), a, lda, b, ldb, T(0), c, ldc);
 }
 
-template <class T>
-void copy(std::int32_t m, std::int32_t n, const T* a, std::int32_t lda, T* b) {
+template <class From, class To>
+void convert(std::int32_t m, std::int32_t n, const From* a, std::int32_t lda, To* b) {
   for (std::int32_t j = 0; j < n; ++j)
-    std::copy_n(a + std::int64_t{j} * lda, m, b + std::int64_t{j} * m);
+    std::transform(a + std::int64_t{j} * lda, a + std::int64_t{j} * lda + m,
+                   b + std::int64_t{j} * m, [](From x) { return static_cast<To>(x); });
 }
 
-/// An update C := C - X Y^T whose X and Y come column by column.
 template <class T>
+Tile<float> single_tile(const Tile<T>& tile) {
+  const std::int32_t rank = std::max(tile.rank, 0);
+  return {tile.single, tile.ldu, tile.single + std::int64_t{rank} * tile.ldu, tile.ldv,
+          tile.rank};
+}
+
+// A tile of m rows and k columns in another precision, in `work`: m k entries.
+template <class To, class From>
+Tile<To> converted(std::int32_t m, std::int32_t k, const Tile<From>& tile, To* work) {
+  const bool full = tile.rank == kFullRank;
+  To* const v = work + std::int64_t{m} * (full ? k : tile.rank);
+  convert(m, full ? k : tile.rank, tile.u, tile.ldu, work);
+  if (!full) convert(k, tile.rank, tile.v, tile.ldv, v);
+  return {work, m, v, k, tile.rank};
+}
+
+// A tile in P, which it is in, or which is made of it in `work`.
+template <class P, class T>
+Tile<P> in_precision(std::int32_t m, std::int32_t k, const Tile<T>& tile, P* work) {
+  if constexpr (std::is_same_v<P, T>) {
+    return tile.single == nullptr ? tile : converted(m, k, single_tile(tile), work);
+  } else {
+    return tile.single != nullptr ? single_tile(tile) : converted(m, k, tile, work);
+  }
+}
+
+// Whether a product is made in single precision: what that loses is as little as what
+// has been lost when a tile was rounded.
+template <class T>
+bool in_single(const Tile<T>& a, const Tile<T>& b) {
+  const auto is_cheap = [](const Tile<T>& tile) {
+    return tile.single != nullptr || tile.rank != kFullRank;
+  };
+  return (a.single != nullptr || b.single != nullptr) && is_cheap(a) && is_cheap(b);
+}
+
+/// An update C := C - X Y^T in P whose X and Y come column by column.
+template <class P, class T>
 class Gathered {
  public:
-  Gathered(std::int32_t m, std::int32_t n, bool lower, T* c, std::int32_t ldc,
-           std::span<T> scratch)
-      : m_(m), n_(n), lower_(lower), c_(c), ldc_(ldc) {
+  /// Entries of P in scratch.
+  static std::int64_t scratch(std::int64_t width) {
+    return width * width * (2 * kGathered + 1 + (std::is_same_v<P, T> ? 0 : 1));
+  }
+
+  /// @param scratch  scratch(max(m, n)) entries
+  /// @param other    for a tile that is in another precision
+  Gathered(std::int32_t m, std::int32_t n, bool lower, T* c, std::int32_t ldc, P* scratch,
+           P* other)
+      : m_(m), n_(n), lower_(lower), c_(c), ldc_(ldc), other_(other) {
     const std::int64_t width = std::max(m, n);
-    // The product of two right factors has at most width x width entries.
-    most_ = static_cast<std::int32_t>((std::int64_t(scratch.size()) - width * width) /
-                                      (2 * width));
-    ESPALIER_ASSERT(most_ >= width, "scratch is short");
-    core_ = scratch.data();
+    most_ = static_cast<std::int32_t>(kGathered * width);
+    core_ = scratch;  // the product of two right factors
     x_ = core_ + width * width;
     y_ = x_ + width * most_;
+    sum_ = y_ + width * most_;
   }
 
   void add(const TileTerm<T>& term) {
-    const auto& [a, b, k] = term;
-    if (a.rank == 0 || b.rank == 0) return;
-    if (a.rank == kFullRank && b.rank == kFullRank) return update(a, b, k);
+    const std::int32_t k = term.k;
+    // At most one is in another precision than P.
+    const Tile<P> a = in_precision<P>(m_, k, term.a, other_);
+    const Tile<P> b = in_precision<P>(n_, k, term.b, other_);
+    if (a.rank == kFullRank && b.rank == kFullRank)
+      return update(a.u, a.ldu, b.u, b.ldu, k);
     const std::int32_t rank = a.rank == kFullRank   ? b.rank
                               : b.rank == kFullRank ? a.rank
                                                     : std::min(a.rank, b.rank);
     if (used_ + rank > most_) flush();
-    T* const x = x_ + std::int64_t{used_} * m_;
-    T* const y = y_ + std::int64_t{used_} * n_;
+    P* const x = x_ + std::int64_t{used_} * m_;
+    P* const y = y_ + std::int64_t{used_} * n_;
     if (a.rank == kFullRank) {
       multiply(m_, rank, k, a.u, a.ldu, b.v, b.ldv, x, m_);
-      copy(n_, rank, b.u, b.ldu, y);
+      convert(n_, rank, b.u, b.ldu, y);
       flops_ += 2.0 * m_ * rank * k;
     } else if (b.rank == kFullRank) {
-      copy(m_, rank, a.u, a.ldu, x);
+      convert(m_, rank, a.u, a.ldu, x);
       multiply(n_, rank, k, b.u, b.ldu, a.v, a.ldv, y, n_);
       flops_ += 2.0 * n_ * rank * k;
     } else {
@@ -66,50 +114,120 @@ class Gathered {
   }
 
   void flush() {
-    update(x_, m_, y_, n_, used_);
+    if (used_ > 0) update(x_, m_, y_, n_, used_);
     used_ = 0;
   }
 
   [[nodiscard]] double flops() const { return flops_; }
 
  private:
+  static constexpr std::int64_t kGathered = 3;  // widths of columns beside each other
+
   // U_a (V_a^T V_b) U_b^T, the core on the side of the larger rank.
-  void add_product(const Tile<T>& a, const Tile<T>& b, std::int32_t k, T* x, T* y) {
-    blas::gemm(CblasTrans, CblasNoTrans, a.rank, b.rank, k, T(1), a.v, a.ldv, b.v, b.ldv,
-               T(0), core_, a.rank);
+  void add_product(const Tile<P>& a, const Tile<P>& b, std::int32_t k, P* x, P* y) {
+    blas::gemm(CblasTrans, CblasNoTrans, a.rank, b.rank, k, P(1), a.v, a.ldv, b.v, b.ldv,
+               P(0), core_, a.rank);
     const double square = 2.0 * a.rank * b.rank;
     if (b.rank <= a.rank) {
       multiply(m_, b.rank, a.rank, a.u, a.ldu, core_, a.rank, x, m_);
-      copy(n_, b.rank, b.u, b.ldu, y);
+      convert(n_, b.rank, b.u, b.ldu, y);
       flops_ += square * (k + m_);
     } else {
-      copy(m_, a.rank, a.u, a.ldu, x);
-      blas::gemm(CblasNoTrans, CblasTrans, n_, a.rank, b.rank, T(1), b.u, b.ldu, core_,
-                 a.rank, T(0), y, n_);
+      convert(m_, a.rank, a.u, a.ldu, x);
+      blas::gemm(CblasNoTrans, CblasTrans, n_, a.rank, b.rank, P(1), b.u, b.ldu, core_,
+                 a.rank, P(0), y, n_);
       flops_ += square * (k + n_);
     }
   }
 
-  void update(const Tile<T>& a, const Tile<T>& b, std::int32_t k) {
-    update(a.u, a.ldu, b.u, b.ldu, k);
-  }
-
-  void update(const T* a, std::int32_t lda, const T* b, std::int32_t ldb,
+  void update(const P* a, std::int32_t lda, const P* b, std::int32_t ldb,
               std::int32_t k) {
-    if (lower_)
-      update_lower_product(m_, n_, k, a, lda, b, ldb, c_, ldc_);
-    else
-      update_general(m_, n_, k, a, lda, b, ldb, c_, ldc_);
+    if constexpr (std::is_same_v<P, T>) {
+      subtract(a, lda, b, ldb, k, c_, ldc_);
+    } else {
+      std::fill_n(sum_, std::int64_t{m_} * n_, P{0});
+      subtract(a, lda, b, ldb, k, sum_, m_);
+      for (std::int32_t j = 0; j < n_; ++j) {
+        const std::int32_t begin = lower_ ? j : 0;
+        const P* const from = sum_ + std::int64_t{j} * m_;
+        T* const to = c_ + std::int64_t{j} * ldc_;
+        for (std::int32_t i = begin; i < m_; ++i) to[i] += from[i];
+      }
+    }
     flops_ += (lower_ ? 2.0 * m_ - n_ : 2.0 * m_) * n_ * k;
+  }
+  void subtract(const P* a, std::int32_t lda, const P* b, std::int32_t ldb,
+                std::int32_t k, P* c, std::int32_t ldc) const {
+    if (lower_)
+      update_lower_product(m_, n_, k, a, lda, b, ldb, c, ldc);
+    else
+      update_general(m_, n_, k, a, lda, b, ldb, c, ldc);
   }
 
   std::int32_t m_, n_;
   bool lower_;
   T* c_;
   std::int32_t ldc_, most_ = 0, used_ = 0;
-  T *core_, *x_, *y_;
+  P *other_, *core_, *x_, *y_, *sum_;
   double flops_ = 0;
 };
+
+// Calls use(columns, leading dimension, first, count) for the columns of a factor of a
+// tile, in T: for some at a time where they are in single precision.
+template <class T, class Use>
+void for_columns(std::int32_t rows, std::int32_t columns, const T* own,
+                 const float* single, std::int32_t leading, const Use& use) {
+  if (single == nullptr) return use(own, leading, 0, columns);
+  constexpr std::int32_t kAtOnce = 32;
+  std::vector<T> wide(static_cast<std::size_t>(rows) * std::min(columns, kAtOnce));
+  for (std::int32_t first = 0; first < columns; first += kAtOnce) {
+    const std::int32_t count = std::min(kAtOnce, columns - first);
+    convert(rows, count, single + std::int64_t{first} * leading, leading, wide.data());
+    use(static_cast<const T*>(wide.data()), rows, first, count);
+  }
+}
+
+// y := y - A x for a tile in full; x is k x nrhs.
+template <class T>
+void apply_full(std::int32_t m, std::int32_t k, const Tile<T>& tile, std::int32_t nrhs,
+                const T* x, std::int32_t ldx, T* y, std::int32_t ldy) {
+  for_columns(m, k, tile.u, tile.single, tile.ldu,
+              [&](const T* a, std::int32_t lda, std::int32_t first, std::int32_t count) {
+                apply_below(m, count, a, lda, nrhs, x + first, ldx, y, ldy);
+              });
+}
+
+// z := z - A^T y, likewise; z is k x nrhs.
+template <class T>
+void apply_full_transposed(std::int32_t m, std::int32_t k, const Tile<T>& tile,
+                           std::int32_t nrhs, const T* y, std::int32_t ldy, T* z,
+                           std::int32_t ldz) {
+  for_columns(m, k, tile.u, tile.single, tile.ldu,
+              [&](const T* a, std::int32_t lda, std::int32_t first, std::int32_t count) {
+                apply_below_transposed(m, count, a, lda, nrhs, y, ldy, z + first, ldz);
+              });
+}
+
+// U and V of a compressed tile, each as a tile in full.
+template <class T>
+std::pair<Tile<T>, Tile<T>> factors(const Tile<T>& tile) {
+  const float* const v = tile.single != nullptr ? single_tile(tile).v : nullptr;
+  return {{tile.u, tile.ldu, nullptr, 0, kFullRank, tile.single},
+          {tile.v, tile.ldv, nullptr, 0, kFullRank, v}};
+}
+
+// y := y - U V^T x, and z of as many columns as there are ranks.
+template <class T>
+void apply_factors(std::int32_t m, std::int32_t k, std::int32_t rank, const Tile<T>& u,
+                   const Tile<T>& v, std::int32_t nrhs, const T* x, std::int32_t ldx,
+                   T* y, std::int32_t ldy) {
+  if (rank == 0) return;
+  std::vector<T> middle(static_cast<std::size_t>(rank) * nrhs, T{0});
+  // What is subtracted from zero is subtracted once more.
+  apply_full_transposed(k, rank, v, nrhs, x, ldx, middle.data(), rank);
+  for (T& value : middle) value = -value;
+  apply_full(m, rank, u, nrhs, middle.data(), rank, y, ldy);
+}
 
 }  // namespace
 
@@ -117,31 +235,55 @@ template <class T>
 double update_by_tiles(std::int32_t m, std::int32_t n, std::span<const TileTerm<T>> terms,
                        bool lower, T* c, std::int32_t ldc,
                        std::span<std::type_identity_t<T>> scratch) {
-  Gathered<T> gathered(m, n, lower, c, ldc, scratch);
-  for (const TileTerm<T>& term : terms) gathered.add(term);
-  gathered.flush();
-  return gathered.flops();
+  const std::int64_t width = std::max(m, n);
+  ESPALIER_ASSERT(std::int64_t(scratch.size()) >= update_scratch(width),
+                  "scratch is short");
+  T* const other = scratch.data() + Gathered<T, T>::scratch(width);
+  auto* const single = reinterpret_cast<float*>(other + width * width);
+  Gathered<T, T> own(m, n, lower, c, ldc, scratch.data(), other);
+  Gathered<float, T> rounded(m, n, lower, c, ldc, single,
+                             reinterpret_cast<float*>(other));
+  for (const TileTerm<T>& term : terms) {
+    if (term.a.rank == 0 || term.b.rank == 0) continue;
+    if (in_single(term.a, term.b))
+      rounded.add(term);
+    else
+      own.add(term);
+  }
+  own.flush();
+  rounded.flush();
+  return own.flops() + rounded.flops();
 }
 
 template <class T>
 void expand_tile(std::int32_t m, std::int32_t n, const Tile<T>& tile, std::int32_t first,
                  T* c) {
-  blas::gemm(CblasNoTrans, CblasTrans, m, n, tile.rank, T(1), tile.u, tile.ldu,
-             tile.v + first, tile.ldv, T(0), c, m);
+  if (tile.rank == kFullRank) {
+    const std::int64_t at = std::int64_t{first} * tile.ldu;
+    if (tile.single != nullptr)
+      convert(m, n, tile.single + at, tile.ldu, c);
+    else
+      convert(m, n, tile.u + at, tile.ldu, c);
+    return;
+  }
+  if (tile.single == nullptr) {
+    blas::gemm(CblasNoTrans, CblasTrans, m, n, tile.rank, T(1), tile.u, tile.ldu,
+               tile.v + first, tile.ldv, T(0), c, m);
+    return;
+  }
+  const Tile<float> single = single_tile(tile);
+  std::vector<float> product(static_cast<std::size_t>(m) * n);
+  blas::gemm(CblasNoTrans, CblasTrans, m, n, tile.rank, 1.0F, single.u, single.ldu,
+             single.v + first, single.ldv, 0.0F, product.data(), m);
+  std::ranges::copy(product, c);
 }
 
 template <class T>
 void apply_tile(std::int32_t m, std::int32_t k, const Tile<T>& tile, std::int32_t nrhs,
                 const T* x, std::int32_t ldx, T* y, std::int32_t ldy) {
-  if (tile.rank == kFullRank)
-    return apply_below(m, k, tile.u, tile.ldu, nrhs, x, ldx, y, ldy);
-  if (tile.rank == 0) return;
-  std::vector<T> middle(static_cast<std::size_t>(tile.rank) * nrhs, T{0});
-  // What is subtracted from zero is subtracted once more.
-  apply_below_transposed(k, tile.rank, tile.v, tile.ldv, nrhs, x, ldx, middle.data(),
-                         tile.rank);
-  for (T& value : middle) value = -value;
-  apply_below(m, tile.rank, tile.u, tile.ldu, nrhs, middle.data(), tile.rank, y, ldy);
+  if (tile.rank == kFullRank) return apply_full(m, k, tile, nrhs, x, ldx, y, ldy);
+  const auto [u, v] = factors(tile);
+  apply_factors(m, k, tile.rank, u, v, nrhs, x, ldx, y, ldy);
 }
 
 template <class T>
@@ -149,9 +291,9 @@ void apply_tile_transposed(std::int32_t m, std::int32_t k, const Tile<T>& tile,
                            std::int32_t nrhs, const T* y, std::int32_t ldy, T* x,
                            std::int32_t ldx) {
   if (tile.rank == kFullRank)
-    return apply_below_transposed(m, k, tile.u, tile.ldu, nrhs, y, ldy, x, ldx);
-  const Tile<T> turned{tile.v, tile.ldv, tile.u, tile.ldu, tile.rank};
-  apply_tile(k, m, turned, nrhs, y, ldy, x, ldx);
+    return apply_full_transposed(m, k, tile, nrhs, y, ldy, x, ldx);
+  const auto [u, v] = factors(tile);
+  apply_factors(k, m, tile.rank, v, u, nrhs, y, ldy, x, ldx);
 }
 
 #define ESPALIER_INSTANTIATE(T)                                                         \

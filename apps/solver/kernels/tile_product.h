@@ -20,6 +20,8 @@ struct Tile {
   const T* v;
   std::int32_t ldv;
   std::int32_t rank;
+  /// In single precision: in place of u and v, U and V one after the other.
+  const float* single = nullptr;
 };
 
 /// One term of an update: A B^T, of tiles with the same k columns.
@@ -33,7 +35,8 @@ struct TileTerm {
 /// says so: then m >= n, and of each product the first n rows are symmetric.
 ///
 /// Of a term, the factors of the smaller rank are gathered beside those of others, so
-/// that C is updated by few products of many columns.
+/// that C is updated by few products of many columns. Where one is in single precision so
+/// are the products, but for those with a tile that is in full and is not.
 ///
 /// @param scratch  update_scratch() entries
 /// @return flops
@@ -46,10 +49,11 @@ double update_by_tiles(std::int32_t m, std::int32_t n, std::span<const TileTerm<
 /// For tiles of at most `width` rows and columns.
 [[nodiscard]] constexpr std::int64_t update_scratch(std::int64_t width) {
   constexpr std::int64_t kGathered = 3;  // widths of columns beside each other
-  return width * width * (2 * kGathered + 1);
+  // In either precision; a tile in the other one; what C is less in single precision.
+  return width * width * ((2 * kGathered + 1) * 3 / 2 + 2);
 }
 
-/// C := columns [first, first + n) of a compressed tile of m rows; C is m x n.
+/// C := columns [first, first + n) of a tile of m rows; C is m x n.
 /// @par Cost  2 m n r
 template <class T>
 void expand_tile(std::int32_t m, std::int32_t n, const Tile<T>& tile, std::int32_t first,

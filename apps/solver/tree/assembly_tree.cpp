@@ -154,7 +154,8 @@ void measure_stack(const Symbolic& symbolic, const AssemblyTree& tree,
 // nothing, the others what is above their diagonals.
 Bytes low_rank_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
                      std::int32_t front) {
-  constexpr Bytes kPerTile = sizeof(std::int32_t) + sizeof(std::int64_t);
+  constexpr Bytes kPerTile =
+      sizeof(std::int32_t) + sizeof(std::int8_t) + sizeof(std::int64_t);
   const std::int64_t order = symbolic.front_order(front);
   const std::int32_t width = tree.block_width[front];
   const std::int64_t blocks = order / width + 2;

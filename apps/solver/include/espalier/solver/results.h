@@ -39,6 +39,7 @@ struct LowRankStatistics {
   std::int64_t compressed = 0;  ///< those that are, of rank 0 among them
   std::int64_t rank_sum = 0;    ///< of the compressed ones
   std::int32_t rank_max = 0;
+  std::int64_t single = 0;          ///< tiles that are kept in single precision
   Bytes full_bytes = 0, bytes = 0;  ///< of the panels of these fronts
   Flops full_flops = 0, flops = 0;  ///< of the updates in them
 };
