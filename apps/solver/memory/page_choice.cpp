@@ -11,13 +11,13 @@ PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
     until_trial_ -= small.bytes;
     return small;
   }
-  if (price_[1] == kUnknown) return {kHugePage, true, true};
+  if (price(true) == kUnknown) return {kHugePage, true, true};
   const bool cheaper = huge_is_cheaper();
   if (until_trial_ <= 0) {
     until_trial_ = kBetweenTrials;
     return {kHugePage, !cheaper, true};
   }
-  const bool known = cheaper || price_[0] != kUnknown;
+  const bool known = cheaper || price(false) != kUnknown;
   const bool priced = !known || until_priced_ <= 0;
   const Step step{priced ? kHugePage : std::min(whole, kLongest), cheaper, priced};
   until_priced_ = priced ? kLongest : until_priced_ - step.bytes;
@@ -26,12 +26,14 @@ PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
 }
 
 void PageChoice::paid(Step step, Seconds seconds) {
-  price_[step.huge ? 1 : 0] = seconds / static_cast<double>(step.bytes);
+  Prices& prices = prices_[step.huge ? 1 : 0];
+  std::shift_right(prices.begin(), prices.end(), 1);
+  prices.front() = seconds / static_cast<double>(step.bytes);
 }
 
 bool PageChoice::huge_is_cheaper() const {
-  const double most = price_[0] == kUnknown ? kClearing : kNearlyAlike * price_[0];
-  return price_[1] != kUnknown && price_[1] < most;
+  const double small = price(false);
+  return price(true) < (small == kUnknown ? kClearing : kNearlyAlike * small);
 }
 
 }  // namespace espalier::solver

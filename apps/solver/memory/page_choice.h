@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
 
 #include "espalier/model/units.h"
@@ -14,8 +16,9 @@ namespace espalier::solver {
 /// takes back free memory it is the other way round: huge pages are what the host takes,
 /// and each costs a call to it. So the first huge page is priced. Where it costs more
 /// than clearing it takes, small ones are tried, too, and so is the dearer kind after
-/// every kBetweenTrials bytes. The cheaper of the last trials is taken; the huge one
-/// where they are nearly alike, which is read faster then.
+/// every kBetweenTrials bytes. Of the last trials of a kind the cheapest counts: what
+/// else runs only makes one dearer. The cheaper kind is taken; the huge one where they
+/// are nearly alike, which is read faster and passed on for nothing.
 class PageChoice {
  public:
   static constexpr Bytes kHugePage = Bytes{2} << 20;
@@ -24,7 +27,9 @@ class PageChoice {
   /// a price that has changed is noticed.
   static constexpr Bytes kLongest = Bytes{32} << 20;
   /// So many times as dear as small pages huge ones may be.
-  static constexpr double kNearlyAlike = 1.25;
+  static constexpr double kNearlyAlike = 2;
+  /// Trials of a kind that are remembered.
+  static constexpr std::size_t kRemembered = 3;
   /// What clearing a byte of a huge page costs at most, in seconds: 1 ms a page.
   static constexpr double kClearing = 1e-3 / static_cast<double>(kHugePage);
 
@@ -36,10 +41,10 @@ class PageChoice {
 
   PageChoice() = default;
   /// Of one kind always: no price is ever due.
-  explicit PageChoice(bool huge)
-      : price_{1, huge ? 0.0 : 2 * kNearlyAlike},
-        until_trial_(kNever),
-        until_priced_(kNever) {}
+  explicit PageChoice(bool huge) : until_trial_(kNever), until_priced_(kNever) {
+    prices_[0].fill(1);
+    prices_[1].fill(huge ? 0.0 : 2 * kNearlyAlike);
+  }
 
   /// The next part of `bytes` > 0 to take, and as what: huge pages begin where one may.
   /// @param before  bytes up to the next place where a huge page may begin
@@ -51,10 +56,19 @@ class PageChoice {
   [[nodiscard]] bool huge_is_cheaper() const;
 
  private:
-  static constexpr double kUnknown = -1;
+  static constexpr double kUnknown = std::numeric_limits<double>::infinity();
   static constexpr Bytes kNever = std::numeric_limits<Bytes>::max();
+  using Prices = std::array<double, kRemembered>;  // the last one first
+  static constexpr Prices unknown() {
+    Prices none{};
+    none.fill(kUnknown);
+    return none;
+  }
+  [[nodiscard]] double price(bool huge) const {
+    return std::ranges::min(prices_[huge ? 1 : 0]);
+  }
 
-  std::array<double, 2> price_{kUnknown, kUnknown};  // seconds a byte: small, huge
+  std::array<Prices, 2> prices_{unknown(), unknown()};  // seconds a byte: small, huge
   Bytes until_trial_ = kBetweenTrials, until_priced_ = kLongest;
 };
 

@@ -76,12 +76,22 @@ TEST(PageChoice, PricesAHugePageNowAndThen) {
 
 TEST(PageChoice, FollowsPricesThatChange) {
   PageChoice choice = learned(1, 0.1);
-  // Dearer from now on: until the next is priced, then small pages.
+  // Dearer from now on: until a few have been priced, then small pages.
   EXPECT_EQ(take(choice, PageChoice::kBetweenTrials / 2, 1, 10),
-            PageChoice::kLongest + kHuge);
+            PageChoice::kRemembered * (PageChoice::kLongest + kHuge));
   // Cheap again: found by the next trial.
   take(choice, PageChoice::kBetweenTrials, 1, 0.1);
   EXPECT_EQ(take(choice, 10 * kHuge, 1, 0.1), 10 * kHuge);
+}
+
+TEST(PageChoice, OneTrialThatWasDisturbedChangesNothing) {
+  PageChoice choice = learned(1, 0.1);
+  for (int i = 0; i < 100; ++i) {
+    const PageChoice::Step step = choice.next(kHuge);
+    ASSERT_TRUE(step.huge);
+    if (step.priced)
+      choice.paid(step, (i % 3 == 0 ? 20 : 0.1) * static_cast<double>(step.bytes));
+  }
 }
 
 // What one huge page at least begins where one may; what is before that, and what is less
@@ -103,7 +113,7 @@ TEST(PageChoice, HasHugePagesWhereOneFits) {
 }
 
 TEST(PageChoice, TakesHugePagesThatCostNearlyTheSame) {
-  for (const double ratio : {0.9, 1.1, 1.4}) {
+  for (const double ratio : {0.9, 1.1, 1.9, 2.1}) {
     const PageChoice choice = learned(1, ratio);
     EXPECT_EQ(choice.huge_is_cheaper(), ratio < PageChoice::kNearlyAlike) << ratio;
   }
