@@ -147,6 +147,19 @@ bool PagePool::in_chunk(const std::byte* data) const {
 }
 
 void PagePool::take_at(std::byte* at, Bytes bytes, Content content) {
+  const Bytes before = to_huge_page(at);
+  if (before == 0 || bytes - before < PageChoice::kHugePage)
+    return take_run(at, bytes, content);
+  take_run(at, before, content);
+  try {
+    take_run(at + before, bytes - before, content);
+  } catch (...) {
+    give(at, before);
+    throw;
+  }
+}
+
+void PagePool::take_run(std::byte* at, Bytes bytes, Content content) {
   const std::int32_t node = near_node();
   std::vector<Piece> pieces;
   Bytes coming = 0;  // fresh ones

@@ -97,6 +97,7 @@ class PagePool {
     return free_[static_cast<std::size_t>(node)];
   }
   [[nodiscard]] std::int32_t near_node() const;
+  void take_run(std::byte* at, Bytes bytes, Content content);
   [[nodiscard]] std::optional<Piece> take_whole(Bytes bytes, std::int32_t node);
   [[nodiscard]] bool by_huge_pages() const;
   [[nodiscard]] Bytes chunk_for(Bytes wanted) const;
