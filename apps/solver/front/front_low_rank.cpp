@@ -55,12 +55,16 @@ void Front<T>::compress_tile(LowRankPanel& tiles, std::int32_t row, std::int32_t
   if constexpr (!kIsComplex<T>) {
     const std::size_t tile = tiles.number(row, block);
     const std::int32_t m = tiles.rows(row), n = tiles.layout.width(block);
-    tiles.rank[tile] = kernels::compress_tile(m, n, data, leading, tolerance,
-                                              context_.scratch.template as<T>());
+    const std::span<T> scratch = context_.scratch.template as<T>();
     if constexpr (std::is_same_v<T, double>)
-      tiles.single[tile] =
-          context_.low_rank.single &&
-          kernels::fits_single(m, n, tiles.rank[tile], data, leading, tolerance);
+      if (context_.low_rank.single) {
+        const auto [rank, single] =
+            kernels::compress_and_round_tile(m, n, data, leading, tolerance, scratch);
+        tiles.rank[tile] = rank;
+        tiles.single[tile] = single;
+        return;
+      }
+    tiles.rank[tile] = kernels::compress_tile(m, n, data, leading, tolerance, scratch);
   }
 }
 

@@ -69,10 +69,12 @@ bool hopeless(double all, double rest, double most, std::int32_t rank,
 template <class T>
 class PivotedQr {
  public:
-  PivotedQr(std::int32_t m, std::int32_t n, const T* a, std::int32_t lda, T* scratch)
+  template <class From>
+  PivotedQr(std::int32_t m, std::int32_t n, const From* a, std::int32_t lda, T* scratch)
       : m_(m), n_(n), w_(scratch), tau_(scratch + std::int64_t{m} * n), norm_(tau_ + n) {
     for (std::int32_t j = 0; j < n; ++j) {
-      std::copy_n(a + std::int64_t{j} * lda, m, column(j));
+      const From* const from = a + std::int64_t{j} * lda;
+      std::transform(from, from + m, column(j), [](From x) { return static_cast<T>(x); });
       norm_[j] = square_norm(m, column(j));
     }
     std::iota(place_.begin(), place_.begin() + n, 0);
@@ -103,23 +105,24 @@ class PivotedQr {
       norm_[j] = reflect(m_ - k, tau_[k], v, column(j) + k);
   }
 
-  // The tile becomes U, then V.
-  void write(std::int32_t rank, T* a, std::int32_t lda) {
-    T* const v = a + std::int64_t{rank} * lda;
+  // The tile becomes U, then V. Columns behind the first `rank` have U at the end.
+  template <class To>
+  void write(std::int32_t rank, To* a, std::int32_t lda) {
+    To* const v = a + std::int64_t{rank} * lda;
     for (std::int32_t k = 0; k < rank; ++k) {
-      T* const to = v + std::int64_t{k} * lda;
-      std::fill_n(to, n_, T{0});
+      To* const to = v + std::int64_t{k} * lda;
+      std::fill_n(to, n_, To{0});
       for (std::int32_t j = k; j < n_; ++j) to[place_[j]] = column(j)[k];
     }
     for (std::int32_t k = 0; k < rank; ++k) {
-      std::fill_n(a + std::int64_t{k} * lda, m_, T{0});
-      a[k + std::int64_t{k} * lda] = 1;
+      std::fill_n(column(rank + k), m_, T{0});
+      column(rank + k)[k] = 1;
     }
-    for (std::int32_t k = rank - 1; k >= 0; --k) {
+    for (std::int32_t k = rank - 1; k >= 0; --k)
       for (std::int32_t j = k; j < rank; ++j)
-        static_cast<void>(
-            reflect(m_ - k, tau_[k], column(k) + k, a + k + std::int64_t{j} * lda));
-    }
+        static_cast<void>(reflect(m_ - k, tau_[k], column(k) + k, column(rank + j) + k));
+    for (std::int32_t k = 0; k < rank; ++k)
+      std::copy_n(column(rank + k), m_, a + std::int64_t{k} * lda);
   }
 
  private:
@@ -130,27 +133,40 @@ class PivotedQr {
   std::array<std::int32_t, kMostTileColumns> place_;
 };
 
-}  // namespace
+// Of rank r a tile takes r (m + n) entries, and is written in 2 r columns.
+std::int32_t most_ranks(std::int32_t m, std::int32_t n) {
+  return static_cast<std::int32_t>(
+      std::min<std::int64_t>(n / 2, std::int64_t{m} * n / (m + n)));
+}
 
-template <class T>
-std::int32_t compress_tile(std::int32_t m, std::int32_t n, T* a, std::int32_t lda,
-                           double tolerance, std::span<std::type_identity_t<T>> scratch) {
-  ESPALIER_ASSERT(std::int64_t(scratch.size()) >= compress_scratch(m, n),
-                  "scratch is short");
-  if (m < n || n > kMostTileColumns) return kFullRank;
-  PivotedQr<T> qr(m, n, a, lda, scratch.data());
+// What rounding to single precision loses of a tile, or of its factors, at most.
+double rounding(std::int32_t rank, double square) {
+  constexpr double kRounding = 0x1p-24;
+  return kRounding * (rank == kFullRank ? 1 : 1 + std::sqrt(rank)) * std::sqrt(square);
+}
+
+// The square of the Frobenius norm.
+double square_norm(std::int32_t m, std::int32_t n, const double* a, std::int32_t lda) {
+  double sum = 0;
+  for (std::int32_t j = 0; j < n; ++j) sum += square_norm(m, a + std::int64_t{j} * lda);
+  return sum;
+}
+
+// compress_tile() in P.
+template <class P, class T>
+std::int32_t compress(std::int32_t m, std::int32_t n, T* a, std::int32_t lda,
+                      double tolerance, P* scratch) {
+  PivotedQr<P> qr(m, n, a, lda, scratch);
   const double all = qr.rest(0), most = tolerance * tolerance;
   // Squares that vanish, or that may: nothing is known of what they stand for.
   const bool vanish =
-      most < std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+      most < std::numeric_limits<P>::min() / std::numeric_limits<P>::epsilon();
   if (!std::isfinite(all) || (vanish && all > 0)) return kFullRank;
-  if (vanish && !std::all_of(scratch.begin(), scratch.begin() + std::int64_t{m} * n,
-                             [](T value) { return value == 0; }))
+  if (vanish &&
+      !std::all_of(scratch, scratch + std::int64_t{m} * n, [](P x) { return x == 0; }))
     return kFullRank;
   std::int32_t rank = 0;
-  // Of rank r it takes r (m + n) entries.
-  const auto limit = static_cast<std::int32_t>(
-      std::min<std::int64_t>(n / 2, std::int64_t{m} * n / (m + n)));
+  const std::int32_t limit = most_ranks(m, n);
   for (double rest = all; rest > most; rest = qr.rest(rank)) {
     if (rank == limit ||
         (rank % kLook == kLook - 1 && hopeless(all, rest, most, rank, limit)))
@@ -161,18 +177,28 @@ std::int32_t compress_tile(std::int32_t m, std::int32_t n, T* a, std::int32_t ld
   return rank;
 }
 
-bool fits_single(std::int32_t m, std::int32_t n, std::int32_t rank, const double* a,
-                 std::int32_t lda, double tolerance) {
-  // U has orthonormal columns: the norm is that of V.
-  const bool full = rank == kFullRank;
-  const std::int32_t rows = full ? m : n, columns = full ? n : rank;
-  const double* const first = full ? a : a + std::int64_t{rank} * lda;
-  double square = 0;
-  for (std::int32_t j = 0; j < columns; ++j)
-    square += square_norm(rows, first + std::int64_t{j} * lda);
-  constexpr double kRounding = 0x1p-24;
-  const double loss = kRounding * (full ? 1 : 1 + std::sqrt(rank)) * std::sqrt(square);
-  return loss <= tolerance;
+}  // namespace
+
+template <class T>
+std::int32_t compress_tile(std::int32_t m, std::int32_t n, T* a, std::int32_t lda,
+                           double tolerance, std::span<std::type_identity_t<T>> scratch) {
+  ESPALIER_ASSERT(std::int64_t(scratch.size()) >= compress_scratch(m, n),
+                  "scratch is short");
+  if (m < n || n > kMostTileColumns) return kFullRank;
+  return compress(m, n, a, lda, tolerance, scratch.data());
+}
+
+RoundedTile compress_and_round_tile(std::int32_t m, std::int32_t n, double* a,
+                                    std::int32_t lda, double tolerance,
+                                    std::span<double> scratch) {
+  const double square = square_norm(m, n, a, lda);
+  const bool tries = m >= n && n <= kMostTileColumns;
+  if (tries && rounding(most_ranks(m, n), square) <= tolerance)
+    return {compress(m, n, a, lda, tolerance, reinterpret_cast<float*>(scratch.data())),
+            true};
+  const std::int32_t rank = compress_tile<double>(m, n, a, lda, tolerance, scratch);
+  // U has orthonormal columns, V the norm.
+  return {rank, rounding(rank, square) <= tolerance};
 }
 
 template std::int32_t compress_tile(std::int32_t, std::int32_t, double*, std::int32_t,

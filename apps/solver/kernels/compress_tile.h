@@ -33,11 +33,20 @@ template <class T>
                                          std::int32_t lda, double tolerance,
                                          std::span<std::type_identity_t<T>> scratch);
 
-/// Whether a tile as compress_tile() leaves it loses at most `tolerance` in the Frobenius
-/// norm when its factors, or it itself, are rounded to single precision, whose range they
-/// have to be in: 2^-24 (1 + sqrt(r)) |A|, or in full 2^-24 |A|.
-[[nodiscard]] bool fits_single(std::int32_t m, std::int32_t n, std::int32_t rank,
-                               const double* a, std::int32_t lda, double tolerance);
+/// A tile of compress_and_round_tile().
+struct RoundedTile {
+  std::int32_t rank;  ///< of compress_tile()
+  bool single;        ///< it may be rounded to single precision
+};
+
+/// compress_tile() of a tile that may be kept in single precision, if rounding loses no
+/// more than the tolerance, too: at most 2^-24 (1 + sqrt(r)) |A|, in full 2^-24 |A|, both
+/// in the Frobenius norm. Where that holds for any r it is compressed in single
+/// precision. Its entries have to be in the range of that.
+[[nodiscard]] RoundedTile compress_and_round_tile(std::int32_t m, std::int32_t n,
+                                                  double* a, std::int32_t lda,
+                                                  double tolerance,
+                                                  std::span<double> scratch);
 
 [[nodiscard]] constexpr std::int64_t compress_scratch(std::int64_t m, std::int64_t n) {
   return m * n + 2 * n;
