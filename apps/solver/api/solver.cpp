@@ -255,9 +255,7 @@ LowRankOptions Solver::Impl::low_rank_options() const {
   multiply_moduli(matrix, Operation::kPlain, ones(matrix), sums);
   const double norm = sums.empty() ? 0 : std::ranges::max(sums);
   return {.tolerance = options_.low_rank * std::sqrt(norm),
-          .contribution_tolerance = options_.low_rank * norm,
-          // Products of tiles are far inside the range of single precision.
-          .single = norm >= 1e-14 && norm <= 1e18};
+          .contribution_tolerance = options_.low_rank * norm};
 }
 
 void Solver::Impl::release_plan() {

@@ -56,15 +56,14 @@ void Front<T>::compress_tile(LowRankPanel& tiles, std::int32_t row, std::int32_t
     const std::size_t tile = tiles.number(row, block);
     const std::int32_t m = tiles.rows(row), n = tiles.layout.width(block);
     const std::span<T> scratch = context_.scratch.template as<T>();
-    if constexpr (std::is_same_v<T, double>)
-      if (context_.low_rank.single) {
-        const auto [rank, single] =
-            kernels::compress_and_round_tile(m, n, data, leading, tolerance, scratch);
-        tiles.rank[tile] = rank;
-        tiles.single[tile] = single;
-        return;
-      }
-    tiles.rank[tile] = kernels::compress_tile(m, n, data, leading, tolerance, scratch);
+    if constexpr (std::is_same_v<T, double>) {
+      const auto [rank, single] =
+          kernels::compress_and_round_tile(m, n, data, leading, tolerance, scratch);
+      tiles.rank[tile] = rank;
+      tiles.single[tile] = single;
+    } else {
+      tiles.rank[tile] = kernels::compress_tile(m, n, data, leading, tolerance, scratch);
+    }
   }
 }
 

@@ -18,15 +18,15 @@
 
 namespace espalier::solver {
 
-/// How panels are compressed.
+/// How panels are compressed. Tiles of doubles that lose no more than the same once more
+/// by it are kept in single precision, for which no entry of the matrix is too large or
+/// too small (uniform_log()).
 struct LowRankOptions {
   /// What a tile of the factor may lose, in the Frobenius norm; 0: panels stay as they
   /// are.
   double tolerance = 0;
   /// What a tile of a contribution block may lose, likewise.
   double contribution_tolerance = 0;
-  /// Whether tiles that lose no more than that by it are kept in single precision.
-  bool single = false;
 };
 
 /// The panel of a front, or its contribution block, whose tiles below the diagonal blocks

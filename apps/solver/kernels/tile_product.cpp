@@ -235,11 +235,12 @@ template <class T>
 double update_by_tiles(std::int32_t m, std::int32_t n, std::span<const TileTerm<T>> terms,
                        bool lower, T* c, std::int32_t ldc,
                        std::span<std::type_identity_t<T>> scratch) {
-  const std::int64_t width = std::max(m, n);
+  std::int32_t width = std::max(m, n);
+  for (const TileTerm<T>& term : terms) width = std::max(width, term.k);
   ESPALIER_ASSERT(std::int64_t(scratch.size()) >= update_scratch(width),
                   "scratch is short");
   T* const other = scratch.data() + Gathered<T, T>::scratch(width);
-  auto* const single = reinterpret_cast<float*>(other + width * width);
+  auto* const single = reinterpret_cast<float*>(other + std::int64_t{width} * width);
   Gathered<T, T> own(m, n, lower, c, ldc, scratch.data(), other);
   Gathered<float, T> rounded(m, n, lower, c, ldc, single,
                              reinterpret_cast<float*>(other));

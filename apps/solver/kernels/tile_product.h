@@ -12,7 +12,8 @@
 namespace espalier::solver::kernels {
 
 /// A tile of so many rows and k columns: U V^T, U with `rank` columns of as many rows as
-/// the tile has, V with k rows; or where rank is kFullRank the tile itself, at `u`.
+/// the tile has, V with k rows, both together no larger than the tile; or where rank is
+/// kFullRank the tile itself, at `u`.
 template <class T>
 struct Tile {
   const T* u;

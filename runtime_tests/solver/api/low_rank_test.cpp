@@ -54,6 +54,7 @@ TEST(LowRank, SolvesToFullAccuracyWithEveryTolerance) {
       for (const double x : done.x) ASSERT_NEAR(x, 1, 1e-9) << tolerance;
       const LowRankStatistics& low = done.report.low_rank;
       EXPECT_GT(low.compressed, 0) << tolerance;
+      EXPECT_GT(low.single, 0) << tolerance;
       EXPECT_LT(low.bytes, low.full_bytes);
       EXPECT_LT(low.flops, low.full_flops);
       EXPECT_GE(low.bytes, before) << "of a smaller tolerance";
@@ -91,7 +92,30 @@ TEST(LowRank, InSinglePrecision) {
   options.precision = Precision::kSingle;
   const Outcome done = run("20x20x20", options);
   EXPECT_GT(done.report.low_rank.compressed, 0);
+  EXPECT_EQ(done.report.low_rank.single, 0) << "all is";
   EXPECT_LE(done.refinement.backward_error, 1e-14);
+}
+
+// Single precision has another range, which scaling brings all of these into.
+TEST(LowRank, DoesNotDependOnTheUnitsOfTheMatrix) {
+  const SymmetricMatrix given = make_grid(parse_grid("18x18x18"));
+  std::int32_t largest = -1;
+  for (const double unit : {1.0, 0x1p-40, 0x1p50, 0x1p-200, 0x1p300}) {
+    SymmetricMatrix matrix = given;
+    for (double& value : matrix.value) value *= unit;
+    SolverOptions options = with_tolerance(1e-4);
+    options.prepare.scaling = PrepareOptions::Scaling::kNone;
+    Solver solver(matrix, options);
+    ASSERT_TRUE(solver.plan(solver.least()));
+    const auto report = solver.factorise();
+    ASSERT_TRUE(report);
+    std::vector<double> x = solver.apply_to_ones();
+    EXPECT_LE(solver.solve(x).refinement.backward_error, 1e-14) << unit;
+    for (const double value : x) ASSERT_NEAR(value, 1, 1e-9) << unit;
+    EXPECT_GT(report->low_rank.single, 0) << unit;
+    if (largest < 0) largest = report->low_rank.rank_max;
+    EXPECT_NEAR(report->low_rank.rank_max, largest, 2) << unit;
+  }
 }
 
 TEST(LowRank, LeavesTheDeterminantItsDigits) {

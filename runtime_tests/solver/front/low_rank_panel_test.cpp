@@ -13,11 +13,18 @@ using kernels::kFullRank;
 
 // Entry (i, j) of a tile, counted within it.
 double entry(const kernels::Tile<double>& tile, std::int32_t i, std::int32_t j) {
-  if (tile.rank == kFullRank) return tile.u[i + std::int64_t{j} * tile.ldu];
+  const auto u = [&](std::int32_t column) -> double {
+    const std::int64_t at = i + std::int64_t{column} * tile.ldu;
+    return tile.single != nullptr ? tile.single[at] : tile.u[at];
+  };
+  const auto v = [&](std::int32_t column) -> double {
+    const std::int64_t at = j + std::int64_t{column} * tile.ldv;
+    return tile.single != nullptr ? tile.single[std::int64_t{tile.rank} * tile.ldu + at]
+                                  : tile.v[at];
+  };
+  if (tile.rank == kFullRank) return u(j);
   double sum = 0;
-  for (std::int32_t r = 0; r < tile.rank; ++r)
-    sum +=
-        tile.u[i + std::int64_t{r} * tile.ldu] * tile.v[j + std::int64_t{r} * tile.ldv];
+  for (std::int32_t r = 0; r < tile.rank; ++r) sum += u(r) * v(r);
   return sum;
 }
 
@@ -29,12 +36,16 @@ struct RandomPanel {
 
   RandomPanel(std::mt19937& random, const Trapezoid& layout) : panel(layout) {
     data.resize(static_cast<std::size_t>(layout.entries()));
-    for (double& x : data) x = std::uniform_real_distribution<>(-1, 1)(random);
+    // Single precision has all of them.
+    for (double& x : data)
+      x = std::uniform_int_distribution<>(-999, 999)(random) / 1024.0;
     for (std::int32_t k = 0; k < layout.blocks(); ++k)
-      for (std::int32_t i = k + 1; i < panel.blocks; ++i)
+      for (std::int32_t i = k + 1; i < panel.blocks; ++i) {
+        panel.single[panel.number(i, k)] = random() % 2 == 0;
         if (random() % 3 != 0 && panel.rows(i) >= layout.width(k))
           panel.rank[panel.number(i, k)] =
               static_cast<std::int32_t>(random() % (layout.width(k) / 2 + 1));
+      }
   }
 };
 
@@ -54,6 +65,10 @@ TEST(LowRankPanel, CountsTheEntriesThatAreLeft) {
   EXPECT_EQ(panel.column_entries(0), 4 + 2 + 2);
   panel.rank[panel.number(2, 0)] = 0;
   EXPECT_EQ(panel.column_entries(0), 4 + 2);
+  EXPECT_EQ(panel.column_entries(1), 1 + 1);
+  // Two numbers of single precision are one; a third has another one.
+  panel.single[panel.number(1, 0)] = panel.single[panel.number(2, 1)] = 1;
+  EXPECT_EQ(panel.column_entries(0), 4 + 1);
   EXPECT_EQ(panel.column_entries(1), 1 + 1);
   // Of a diagonal block of 20 steps of eight columns, less what is above them.
   EXPECT_EQ(LowRankPanel({20, 20, 20}).column_entries(0), 20 * 8 + 12 * 8 + 4 * 4);

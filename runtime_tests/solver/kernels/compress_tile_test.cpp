@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -145,6 +146,41 @@ TEST(CompressTile, InSinglePrecision) {
   Place<float> tile = given;
   ASSERT_EQ(tile.compress(1e-3), 3);
   EXPECT_LE(tile.distance(3, given), 1e-3);
+}
+
+// A tile may be rounded if that loses as much again at most; small ones are compressed in
+// single precision at once.
+TEST(CompressTile, RoundsWhereThatLosesNoMoreThanTheTolerance) {
+  std::mt19937 random(4);
+  const double tolerance = 1e-7;
+  std::array<int, 2> seen{};
+  for (int instance = 0; instance < 200; ++instance) {
+    const std::int32_t n = 8 + static_cast<std::int32_t>(random() % 40);
+    const std::int32_t m = n + static_cast<std::int32_t>(random() % 9);
+    const double largest = std::pow(10, -3.0 + instance % 8), fall = 0.3 + instance % 3;
+    std::vector<double> values;
+    for (std::int32_t k = 0; k < n; ++k) values.push_back(largest * std::exp(-fall * k));
+    Place<double> tile = with_singular_values<double>(random, m, n, values);
+    Place<double> given = tile;
+    std::vector<double> scratch(static_cast<std::size_t>(compress_scratch(m, n)));
+    const auto [rank, single] = compress_and_round_tile(m, n, tile.entries.data(),
+                                                        tile.leading, tolerance, scratch);
+    const double norm = rest(values, 0);
+    ++seen[single ? 1 : 0];
+    const double most = tolerance * 0x1p24;
+    EXPECT_TRUE(single || norm > 0.1 * most / (1 + std::sqrt(n)));
+    EXPECT_TRUE(!single || norm <= most);
+    if (rank == kFullRank) {
+      EXPECT_EQ(tile.entries, given.entries);
+      continue;
+    }
+    if (single)
+      for (double& x : tile.entries) x = static_cast<float>(x);
+    EXPECT_LE(tile.distance(rank, given), (single ? 3 : 1 + 1e-6) * tolerance);
+    EXPECT_GT(rest(values, rank > 6 ? rank - 6 : 0), rank > 6 ? 0.1 * tolerance : 0);
+  }
+  EXPECT_GT(seen[0], 20);
+  EXPECT_GT(seen[1], 20);
 }
 
 TEST(CompressTile, OfZerosHasRankZero) {

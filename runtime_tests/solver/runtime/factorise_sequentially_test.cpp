@@ -318,5 +318,42 @@ TEST(PivotLog, KeepsTheEarliestColumn) {
   EXPECT_EQ(check.failure()->column, 3);
 }
 
+// Whatever compression saves, in units of any size, and where it saves nothing.
+TEST(FactoriseSequentially, CompressedFrontsStayInWhatIsPlanned) {
+  std::mt19937 random(17);
+  Instance instance(random, random_spd(random, 1));
+  AnalyseOptions analysis;
+  analysis.ordering = OrderingKind::kNested;
+  analysis.clusters = {kLowRankPivots, kLowRankWidth};
+  instance.analysis = analyse(make_grid(parse_grid("20x20x20")), analysis);
+  AssemblyOptions options;
+  options.bytes_per_task = options.bytes_per_block = 0;
+  options.low_rank = true;
+  options.tiled_order = 64;
+  options.subtree_floor = options.subtree_fraction = 0;
+  for (const Bytes pages : {0, 1, 40})
+    for (const double whole : {0.0, 0.3})
+      for (const double tolerance : {1e-100, 1e-3}) {
+        options.unit = pages * PageBuffer::footprint(1);
+        options.whole_part = whole;
+        instance.tree = build_assembly_tree(instance.analysis.symbolic, options);
+        EXPECT_GT(std::ranges::count_if(instance.tree.nodes,
+                                        &AssemblyTree::Node::low_rank_contribution),
+                  0);
+        instance.order = support::random_order(instance.tree.tasks, random);
+        FactorInput input = instance.input();
+        input.low_rank = {tolerance, tolerance};
+        const auto factor =
+            factorise_sequentially<double>(input, instance.order, instance.report);
+        ASSERT_TRUE(factor.has_value());
+        EXPECT_LE(instance.report.allocated_peak,
+                  replay(instance.tree.tasks, instance.order).peak)
+            << pages << " pages, " << whole << ", tolerance " << tolerance;
+        const LowRankStatistics low = factor->low_rank();
+        EXPECT_EQ(low.compressed > 0, tolerance > 1e-9);
+        EXPECT_EQ(low.single > 0, tolerance > 1e-9);
+      }
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::solver
