@@ -50,16 +50,10 @@ ExitStatus finish(const SolveOptions& options, Solver& solver, Vectors&& vectors
 Ending factorise_and_finish(const SolveOptions& options, Solver& solver,
                             Vectors&& vectors, SolveRun& run,
                             std::optional<Progress>& progress) {
-  progress->step("factorising");
-  const solver::FactorKind tried = solver.kind();
-  auto factored = solver.factorise([&](double part) { progress->update(part); });
-  if (!factored) {
+  if (const auto failed = factorise(options, solver, run, *progress)) {
     progress.reset();
-    return report_not_definite(options, solver, run.entries, factored.error());
+    return report_not_definite(options, solver, run.entries, *failed);
   }
-  run.factor = *factored;
-  run.cholesky_failed = solver.kind() != tried;
-  write_trace(options, solver, run);
   return finish(options, solver, std::move(vectors), run, progress);
 }
 

@@ -303,6 +303,7 @@ void check_for_cluster(const SolveOptions& options) {
   for (const auto& [option, given] :
        {std::pair{"--trace", !options.trace.empty()},
         std::pair{"--schur", !options.schur.empty()},
+        std::pair{"--repeat", options.repeat > 1},
         std::pair{"--low-rank", options.solver.low_rank > 0},
         std::pair{"--scheduler", options.solver.scheduler != "espalier"}})
     if (given)

@@ -164,16 +164,10 @@ Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
                              "with --out-of-core DIR less may do");
   }
   leave_analysis(run);
-  progress->step("factorising");
-  const solver::FactorKind tried = solver.solver().kind();
-  auto factored = solver.solver().factorise([&](double part) { progress->update(part); });
-  if (!factored) {
+  if (const auto failed = factorise(options, solver.solver(), run, *progress)) {
     progress.reset();
-    return report_not_definite(options, solver.solver(), run.entries, factored.error());
+    return report_not_definite(options, solver.solver(), run.entries, *failed);
   }
-  run.factor = *factored;
-  run.cholesky_failed = solver.solver().kind() != tried;
-  write_trace(options, solver.solver(), run);
   return finish(options, solver, std::move(vectors), run, progress);
 }
 

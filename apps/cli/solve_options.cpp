@@ -71,6 +71,11 @@ void add_input(CLI::App& app, SolveOptions& options) {
                  "Write every task of the factorisation to this file, for\n"
                  "plan --replay; in core, in one process")
       ->type_name("FILE");
+  app.add_option("--repeat", options.repeat,
+                 "Factorise so many times, as with new values: the memory of one\n"
+                 "serves the next. Trace and report are of the last")
+      ->type_name("TIMES")
+      ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--transposed", options.transposed,
                "Solve with the transposed matrix: A^T x = b");
   app.add_flag("--conjugate-transposed", options.conjugate_transposed,
@@ -150,7 +155,8 @@ void refuse_beside_factor(CLI::App& app) {
           "--kind",        "--precision", "--scaling",       "--pivot-threshold",
           "--trace",       "--memory",    "--delay-reserve", "--out-of-core",
           "--ordering",    "--order",     "--mapping",       "--low-rank",
-          "--front-grids", "--explain",   "--report",        "--schur"})
+          "--front-grids", "--explain",   "--report",        "--schur",
+          "--repeat"})
       if (app.count(other) > 0)
         throw CLI::ExcludesError(
             fmt::format("--factor goes without {}: the file has decided it", other),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@ struct SolveOptions {
   std::string factor;          ///< a saved factorisation instead of a source; else empty
   std::string rhs, out, save;  ///< empty: not given
   std::string trace;           ///< file for the tasks of the factorisation; likewise
+  std::int32_t repeat = 1;     ///< factorisations
   MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
   std::optional<double> pivot_threshold;
   std::optional<Bytes> delay_reserve;

@@ -71,6 +71,10 @@ void report_factor_time(Report& report, const SolveOptions& options, const Solve
   report.seconds("analyse_seconds", "analyse", solver.analyse_seconds());
   report.seconds("ordering_seconds", "  ordering", solver.analysis().seconds.ordering);
   report.seconds("factor_seconds", "factor", factor.seconds);
+  if (options.repeat > 1) {
+    report.count("factorisations", "  the last of so many", options.repeat);
+    report.seconds("first_factor_seconds", "  the first", run.first_factor_seconds);
+  }
   report.flops("factor_flops_per_second", "  rate a second",
                factor_flops(solver) / factor.seconds);
   if (factor.busy_seconds > 0)

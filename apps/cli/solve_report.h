@@ -31,8 +31,9 @@ struct SolveRun {
   std::optional<Bytes> bound;         ///< on the process
   Seconds read_seconds = 0;           ///< the matrix, or the saved factorisation
   Seconds save_seconds = 0;
-  bool cholesky_failed = false;  ///< it went on as L D L^T
-  solver::FactorReport factor;   ///< saved: only pivots.null_space is known
+  bool cholesky_failed = false;      ///< it went on as L D L^T
+  Seconds first_factor_seconds = 0;  ///< with --repeat
+  solver::FactorReport factor;       ///< saved: only pivots.null_space is known
   solver::Solution solution;
   std::optional<solver::Determinant> determinant;  ///< with --determinant
   std::optional<double> forward_error;             ///< where the solution is known

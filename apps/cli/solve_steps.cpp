@@ -83,6 +83,8 @@ void leave_analysis(const SolveRun& run) {
   if (run.bound) release_code();
 }
 
+namespace {
+
 void write_trace(const SolveOptions& options, const Solver& solver, SolveRun& run) {
   if (!run.factor.run) return;
   RunRecord& record = *run.factor.run;
@@ -94,6 +96,24 @@ void write_trace(const SolveOptions& options, const Solver& solver, SolveRun& ru
   if (run.bound) record.bound = solver.memory().tree_bound(*run.bound);
   write_run_record(options.trace, record);
   run.factor.run.reset();
+}
+
+}  // namespace
+
+std::optional<solver::NotPositiveDefinite> factorise(const SolveOptions& options,
+                                                     Solver& solver, SolveRun& run,
+                                                     Progress& progress) {
+  const solver::FactorKind tried = solver.kind();
+  for (std::int32_t time = 0; time < options.repeat; ++time) {
+    progress.step("factorising");
+    auto factored = solver.factorise([&](double part) { progress.update(part); });
+    if (!factored) return factored.error();
+    run.factor = std::move(*factored);
+    if (time == 0) run.first_factor_seconds = run.factor.seconds;
+  }
+  run.cholesky_failed = solver.kind() != tried;
+  write_trace(options, solver, run);
+  return std::nullopt;
 }
 
 void check_ones(const SolveOptions& options, std::span<const double> b) {

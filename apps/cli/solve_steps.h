@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output.h"
 #include "cli/solve_options.h"
 #include "cli/solve_report.h"
 #include "solver/api/solver.h"
@@ -52,10 +53,11 @@ void leave_analysis(const SolveRun& run);
 /// With --explain: what made up the peak, when all has ended.
 void explain_peak(const SolveOptions& options, const solver::Solver& solver,
                   SolveRun& run);
-/// Writes what the factorisation recorded to --trace, if it was asked for.
-/// @throws FileError
-void write_trace(const SolveOptions& options, const solver::Solver& solver,
-                 SolveRun& run);
+/// Factorises, --repeat times, and writes what the last time recorded to --trace, if it
+/// was asked for. @return why it failed; none: the run has it @throws FileError
+[[nodiscard]] std::optional<solver::NotPositiveDefinite> factorise(
+    const SolveOptions& options, solver::Solver& solver, SolveRun& run,
+    Progress& progress);
 
 /// Solves in place; without --rhs for A times ones.
 void solve(const SolveOptions& options, solver::Solver& solver, Vectors& vectors,

@@ -175,5 +175,30 @@ TEST(SolveOptions, RefusesKindsThatTheMatrixIsNotOf) {
                    {matrix.path(), fmt::format("--kind {}", kind), "(2, 1) is 1"});
 }
 
+// The same factor each time, with and without a bound; what is reported is of the last.
+TEST(SolveOptions, FactorisesSeveralTimes) {
+  for (const char* memory : {"none", "min"}) {
+    const Outcome once = solve(
+        {"--grid", "12x12x12", "--kind", "spd", "--workers", "2", "--memory", memory});
+    const Outcome often = solve({"--grid", "12x12x12", "--kind", "spd", "--workers", "2",
+                                 "--memory", memory, "--repeat", "3"});
+    expect_solved(once);
+    expect_solved(often);
+    EXPECT_EQ(object(often).value("factorisations", 0), 3);
+    EXPECT_GT(object(often).value("first_factor_seconds", 0.0), 0);
+    EXPECT_FALSE(object(once).contains("first_factor_seconds"));
+    EXPECT_EQ(object(often)["backward_error"], object(once)["backward_error"]);
+    EXPECT_EQ(object(often)["least_bytes"], object(once)["least_bytes"]);
+  }
+}
+
+TEST(SolveOptions, RefusesToFactoriseNever) {
+  for (const char* times : {"0", "-1", "x"}) {
+    const Outcome outcome = solve({"--grid", "4x4", "--repeat", times});
+    EXPECT_NE(outcome.status, 0) << times;
+    EXPECT_NE(outcome.err.find("--repeat"), std::string::npos) << outcome.err;
+  }
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

@@ -231,11 +231,21 @@ class TypedNumeric : public Numeric {
       FactorReport& report, const std::function<void(double)>& progress) {
     const bool keeps = pool_ != nullptr && input.keeps_pages;
     if (!pool_) pool_ = std::make_unique<PagePool>(input.pool_limit, input.resident);
-    if (keeps) pool_->lift_limit();
+    if (keeps) pool_->raise_limit(limit_with_panels(input));
     input.pool = pool_.get();
     auto factor = compute(input, runtime, plan, report, progress);
     if (!keeps) pool_->keep_at_most(0);
     return factor;
+  }
+
+  // Panels are all there from the first front on, beside what contribution blocks have:
+  // that is some more than what was planned, and whole huge pages want room.
+  [[nodiscard]] static Bytes limit_with_panels(const FactorInput& input) {
+    constexpr Bytes kPart = 4;
+    Bytes limit = input.pool_limit;
+    for (const AssemblyTree::Node& node : input.tree.nodes)
+      limit = checked_add(limit, node.factor_bytes / kPart);
+    return limit;
   }
 
   // From the second factorisation on, which says that there may be a third. Unbounded and

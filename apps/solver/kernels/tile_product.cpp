@@ -1,3 +1,5 @@
+// Products of tiles in either precision, and what tiles do to vectors: over 300 lines.
+
 #include "solver/kernels/tile_product.h"
 
 #include <algorithm>
@@ -230,6 +232,12 @@ void apply_factors(std::int32_t m, std::int32_t k, std::int32_t rank, const Tile
 }
 
 }  // namespace
+
+// Columns in either precision, and between them a tile in the other one.
+std::int64_t update_scratch(std::int64_t width) {
+  const std::int64_t single = Gathered<float, double>::scratch(width);
+  return Gathered<double, double>::scratch(width) + width * width + (single + 1) / 2;
+}
 
 template <class T>
 double update_by_tiles(std::int32_t m, std::int32_t n, std::span<const TileTerm<T>> terms,

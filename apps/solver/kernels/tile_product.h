@@ -48,11 +48,7 @@ double update_by_tiles(std::int32_t m, std::int32_t n, std::span<const TileTerm<
                        std::span<std::type_identity_t<T>> scratch);
 
 /// For tiles of at most `width` rows and columns.
-[[nodiscard]] constexpr std::int64_t update_scratch(std::int64_t width) {
-  constexpr std::int64_t kGathered = 3;  // widths of columns beside each other
-  // In either precision; a tile in the other one; what C is less in single precision.
-  return width * width * ((2 * kGathered + 1) * 3 / 2 + 2);
-}
+[[nodiscard]] std::int64_t update_scratch(std::int64_t width);
 
 /// C := columns [first, first + n) of a tile of m rows; C is m x n.
 /// @par Cost  2 m n r

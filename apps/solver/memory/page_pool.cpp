@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -91,11 +90,8 @@ std::byte* PagePool::take(Bytes bytes, Content content) {
   return data;
 }
 
-// Whether fresh huge pages are taken rather than that kept ones are cut: not where no
-// limit makes anything leave for them.
-bool PagePool::by_huge_pages() const {
-  return pages_.huge_is_cheaper() && limit_ != std::numeric_limits<Bytes>::max();
-}
+// Whether fresh huge pages are taken rather than that kept ones are cut.
+bool PagePool::by_huge_pages() const { return pages_.huge_is_cheaper(); }
 
 // The bytes of chunks that are taken for a buffer, 0 where they are no use: of small
 // pages a few buffers have one, of huge ones a buffer may have a few.
@@ -388,10 +384,9 @@ void PagePool::use_beside(Bytes delta) noexcept {
   tell();
 }
 
-void PagePool::lift_limit() noexcept {
+void PagePool::raise_limit(Bytes limit) noexcept {
   const std::scoped_lock lock(mutex_);
-  limit_ = std::numeric_limits<Bytes>::max();
-  chunk_ = std::min(chunk_, kMostChunk);  // what is left over of them only grows
+  limit_ = std::max(limit_, limit);
 }
 
 Bytes PagePool::most() const {

@@ -69,8 +69,8 @@ class PagePool {
   /// Gives back what is kept beyond `most` bytes.
   void keep_at_most(Bytes most) noexcept;
 
-  /// Everything is kept from now on, and serves before anything new is taken.
-  void lift_limit() noexcept;
+  /// No less than before from now on.
+  void raise_limit(Bytes limit) noexcept;
 
   [[nodiscard]] Bytes used() const;
   /// In use and kept together, at most so far.

@@ -227,21 +227,19 @@ TEST(PagePool, MovesHugePagesOutOfChunks) {
   EXPECT_EQ(pool.kept(), 3 * kHuge);
 }
 
-// Without a limit nothing would leave for what is fresh: so all that is kept serves
-// first.
-TEST(PagePool, CutsHugePagesWhereTheLimitIsLifted) {
+// Up to the new limit everything is kept, and no huge page is cut for what is fresh.
+TEST(PagePool, KeepsMoreWhereTheLimitIsRaised) {
   PagePool pool(16 * kHuge, nullptr, system_memory_nodes(), only_huge());
-  pool.lift_limit();
-  std::byte* const block = pool.take(6 * kHuge);
-  pool.give(block + kHuge / 2, 3 * kHuge);
+  pool.raise_limit(20 * kHuge);
+  pool.raise_limit(2 * kHuge);  // no less than before
+  std::byte* const block = pool.take(18 * kHuge);
+  pool.give(block, 18 * kHuge);
+  EXPECT_EQ(pool.kept(), 18 * kHuge);
   std::byte* const at = reserve_pages(3 * kHuge - kHuge / 4);
   pool.take_at(at, 3 * kHuge - kHuge / 4);
-  EXPECT_EQ(pool.reused(), 3 * kHuge - kHuge / 4);
-  EXPECT_EQ(pool.kept(), kHuge / 4);
+  EXPECT_EQ(pool.reused(), 2 * kHuge);
+  EXPECT_EQ(pool.kept(), 16 * kHuge);
   pool.give(at, 3 * kHuge - kHuge / 4);
-  pool.give(block, kHuge / 2);
-  pool.give(block + 3 * kHuge + kHuge / 2, 2 * kHuge + kHuge / 2);
-  EXPECT_EQ(pool.kept(), 6 * kHuge);
 }
 
 // At the limit whole huge pages leave, not the pieces around pages in use.
