@@ -178,10 +178,10 @@ TEST(SolveOptions, RefusesKindsThatTheMatrixIsNotOf) {
 // The same factor each time, with and without a bound; what is reported is of the last.
 TEST(SolveOptions, FactorisesSeveralTimes) {
   for (const char* memory : {"none", "min"}) {
-    const Outcome once = solve(
-        {"--grid", "12x12x12", "--kind", "spd", "--workers", "2", "--memory", memory});
-    const Outcome often = solve({"--grid", "12x12x12", "--kind", "spd", "--workers", "2",
-                                 "--memory", memory, "--repeat", "3"});
+    const Outcome once =
+        solve({"--grid", "12x12x12", "--kind", "spd", "--memory", memory});
+    const Outcome often = solve(
+        {"--grid", "12x12x12", "--kind", "spd", "--memory", memory, "--repeat", "3"});
     expect_solved(once);
     expect_solved(often);
     EXPECT_EQ(object(often).value("factorisations", 0), 3);
