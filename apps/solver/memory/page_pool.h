@@ -69,7 +69,7 @@ class PagePool {
   /// Gives back what is kept beyond `most` bytes.
   void keep_at_most(Bytes most) noexcept;
 
-  /// No less than before from now on.
+  /// The limit from now on, where it was not more already.
   void raise_limit(Bytes limit) noexcept;
 
   [[nodiscard]] Bytes used() const;
