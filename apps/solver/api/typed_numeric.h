@@ -132,13 +132,7 @@ class TypedNumeric : public Numeric {
     factor_ = {};
     pool_.reset();
   }
-  Bytes held_bytes() const override {
-    Bytes bytes = factor_.kept.resident();
-    for (const PageBuffer& panels : factor_.storage) bytes += panels.resident();
-    for (const FrontFactor<T>& front : factor_.front)
-      if (front.low_rank != nullptr) bytes += front.low_rank->bytes();
-    return bytes;
-  }
+  Bytes held_bytes() const override { return factor_.resident(); }
   Bytes waiting_bytes() const override { return pool_ ? pool_->kept() : 0; }
   void make_room(Bytes bytes) override {
     pool_->keep_at_most(pool_->most() - pool_->used() - bytes);

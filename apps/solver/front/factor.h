@@ -124,13 +124,19 @@ struct Factor {
   [[nodiscard]] LowRankStatistics low_rank() const;
   /// What the constructor allocates.
   [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, FactorKind kind);
+  /// Bytes of its pages in memory.
+  [[nodiscard]] Bytes resident() const {
+    Bytes sum = 0;
+    for_each_buffer(*this, [&](const PageBuffer& buffer) { sum += buffer.resident(); });
+    return sum;
+  }
   /// The factorisation is over: its meter may go away.
   void forget_meter() noexcept {
-    for_each_buffer([](PageBuffer& buffer) { buffer.forget_meter(); });
+    for_each_buffer(*this, [](PageBuffer& buffer) { buffer.forget_meter(); });
   }
   /// And the pool of its pages.
   void forget_pool() noexcept {
-    for_each_buffer([](PageBuffer& buffer) { buffer.forget_pool(); });
+    for_each_buffer(*this, [](PageBuffer& buffer) { buffer.forget_pool(); });
   }
 
   /// One for each node of the assembly tree; empty where it is in the file, at
@@ -147,12 +153,13 @@ struct Factor {
   PageBuffer kept;
 
  private:
-  template <class Change>
-  void for_each_buffer(const Change& change) noexcept {
-    std::ranges::for_each(storage, change);
-    for (FrontFactor<T>& one : front)
-      if (one.low_rank != nullptr) std::ranges::for_each(one.low_rank->together, change);
-    change(kept);
+  // @param factor  a Factor, const or not, as what `call` takes is
+  template <class Self, class Call>
+  static void for_each_buffer(Self& factor, const Call& call) noexcept {
+    std::ranges::for_each(factor.storage, call);
+    for (auto& one : factor.front)
+      if (one.low_rank != nullptr) std::ranges::for_each(one.low_rank->together, call);
+    call(factor.kept);
   }
 };
 

@@ -417,10 +417,10 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
 // that it has anyway.
 void take_more_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& options,
                              AssemblyTree& tree) {
-  if (std::ranges::none_of(tree.nodes, [](const AssemblyTree::Node& node) {
-        return node.by_blocks || node.low_rank;
-      }))
-    return;
+  const auto goes_by_parts = [](const AssemblyTree::Node& node) {
+    return node.by_blocks || node.low_rank;
+  };
+  if (std::ranges::none_of(tree.nodes, goes_by_parts)) return;
   const double most =
       std::max(options.fitting_part * static_cast<double>(largest_need(tree)),
                4.0 * static_cast<double>(options.unit));
@@ -430,7 +430,7 @@ void take_more_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& op
     const Bytes children = tree.tasks.input_size(task);
     held += tree.tasks.retained_size(task) + tree.tasks.output_size(task) - children;
     AssemblyTree::Node& node = tree.nodes[index(task)];
-    if (!node.by_blocks && !node.low_rank) continue;
+    if (!goes_by_parts(node)) continue;
     const auto take = [&](AssemblyTree::Profile profile) {
       const Bytes beside = describe(symbolic, tree, node, profile).execution_size;
       if (held + children + beside > order.peak) return false;
