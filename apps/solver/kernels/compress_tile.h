@@ -48,8 +48,10 @@ struct RoundedTile {
                                                   double tolerance,
                                                   std::span<double> scratch);
 
+/// The tile with columns of whole vectors, V, and some numbers for each column.
 [[nodiscard]] constexpr std::int64_t compress_scratch(std::int64_t m, std::int64_t n) {
-  return m * n + 2 * n;
+  constexpr std::int64_t kVector = 16;
+  return ((m + kVector - 1) / kVector * kVector + n / 2 + 3) * n;
 }
 
 }  // namespace espalier::solver::kernels
