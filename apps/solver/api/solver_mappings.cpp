@@ -146,6 +146,7 @@ Solver::Impl::ProcessPart Solver::Impl::part_under(const TreeMapping& mapping) c
       .distribution = distribute_fronts(analysis_.symbolic, all.whole,
                                         all.communicator.size(), mapping.group, grids),
       .witness = mapping.witness};
+  part.distribution.panels_at_once = mapping.panels_at_once;
   part.tree = part_of(analysis_.symbolic, all.whole, part.distribution,
                       all.communicator.rank(), &part.received);
   part.tree.kind = tree_.kind;

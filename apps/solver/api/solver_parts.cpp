@@ -121,7 +121,7 @@ void Solver::Impl::load_together(SectionReader& file, std::vector<WorkerRange>&&
   open_channel();
   list_mappings();
   const auto order = all.whole.tasks.postorder();
-  hold_under({std::move(group), {order.begin(), order.end()}});
+  hold_under({.group = std::move(group), .witness = {order.begin(), order.end()}});
   all.columns = column_ranges(analysis_.symbolic, all.whole, all.distribution);
   sum_rows_in_order();
   try {

@@ -49,6 +49,8 @@ struct FrontDistribution {
   std::vector<std::vector<std::int32_t>> owner;
   /// Of each node; empty: all are of one row and one strip.
   std::vector<FrontGrid> grid{};
+  /// Panels of others that a process has at once: SharedFrontRules.
+  std::int32_t panels_at_once = 2;
 
   [[nodiscard]] bool shared(std::int32_t node) const { return group[node].count > 1; }
   [[nodiscard]] bool takes_part(std::int32_t node, std::int32_t process) const {

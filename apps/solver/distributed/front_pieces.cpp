@@ -8,6 +8,10 @@
 namespace espalier::solver {
 namespace {
 
+// Of a piece of more than one column, at most: a message of so much takes longer than a
+// message, and is little memory beside what is assembled.
+constexpr Bytes kPieceBytes = Bytes{1} << 20;
+
 // Processes that take rows [begin, end) of a child in a block column of its parent, each
 // once, in the order of the rows.
 std::vector<std::int32_t> takers(const FrontTiles& parent, std::int32_t block,
@@ -26,10 +30,12 @@ std::vector<std::int32_t> takers(const FrontTiles& parent, std::int32_t block,
 // The pieces of one child.
 class ChildPieces {
  public:
-  ChildPieces(const FrontTiles& child, const FrontTiles& parent, std::int32_t number,
-              std::span<const std::int32_t> positions, std::vector<FrontPiece>& pieces)
+  ChildPieces(const FrontTiles& child, const FrontTiles& parent, Bytes entry_bytes,
+              std::int32_t number, std::span<const std::int32_t> positions,
+              std::vector<FrontPiece>& pieces)
       : child_(child),
         parent_(parent),
+        most_entries_(kPieceBytes / entry_bytes),
         number_(number),
         positions_(positions),
         pieces_(pieces) {}
@@ -45,7 +51,11 @@ class ChildPieces {
         continue;
       }
       const std::int32_t j = layout.block_of(first);
-      last = std::min(layout.first(j) + layout.width(j), rows_before(positions_, next));
+      const std::int64_t most =
+          std::max<std::int64_t>(1, most_entries_ / std::int64_t{layout.leading(j)});
+      last = static_cast<std::int32_t>(std::min<std::int64_t>(
+          first + most,
+          std::min(layout.first(j) + layout.width(j), rows_before(positions_, next))));
       add(first, last, child_.panels() + j, block);
     }
   }
@@ -63,6 +73,7 @@ class ChildPieces {
 
   const FrontTiles& child_;
   const FrontTiles& parent_;
+  std::int64_t most_entries_;
   std::int32_t number_;
   std::span<const std::int32_t> positions_;
   std::vector<FrontPiece>& pieces_;
@@ -84,7 +95,8 @@ std::vector<FrontPiece> front_pieces(const Symbolic& symbolic, const AssemblyTre
     relative_indices(symbolic, c, front, positions);
     for (std::int32_t& position : positions)
       if (position >= own) position += delayed;
-    ChildPieces({symbolic, tree, distribution, c}, parent, number, positions, pieces)
+    ChildPieces({symbolic, tree, distribution, c}, parent, tree.entry_bytes, number,
+                positions, pieces)
         .add();
   }
   std::stable_sort(

@@ -69,6 +69,7 @@ class SharedPart {
       for (const std::int32_t strip : tiles_.needed_strips(process_, k)) {
         const auto [begin, end] = tiles_.bytes(strip, k, 0);
         received.bytes += sides * (end - begin);
+        if (distribution_.panels_at_once == 1) received.waited += sides * (end - begin);
         received.messages += sides;
       }
   }
@@ -186,7 +187,7 @@ class SharedPart {
     return count * page;
   }
 
-  // Tiles of so many panels at once, and the pages at the ends of all that came.
+  // Tiles of panels that are here at once, and the pages at the ends of all that came.
   [[nodiscard]] Bytes panel_window() const {
     const Bytes page = PageBuffer::footprint(1), sides = whole_.sides();
     Bytes largest = 0;
@@ -203,7 +204,7 @@ class SharedPart {
       panels_of_others += strips.empty() ? 0 : 1;
     }
     return sides *
-           (std::min<Bytes>(panels_of_others, SharedFrontRules::kPanels) * largest +
+           (std::min<Bytes>(panels_of_others, distribution_.panels_at_once) * largest +
             count * page);
   }
 
@@ -232,19 +233,19 @@ class SharedPart {
            PageBuffer::footprint(checked_mul(whole_.sides() * rest, entry_bytes()));
   }
 
-  // Own block number i begins when all blocks up to own block number i - window are
-  // finished; the elimination begins when all are.
+  // Before the first own block, at the start of each, and of the elimination, which
+  // begins when all blocks are finished.
   [[nodiscard]] AssemblyTree::Profile profile(const AssemblyTree& part) const {
-    AssemblyTree::Profile profile;
+    AssemblyTree::Profile profile{.own = {0}, .children = {}};
     const Bytes beside = acceptance(), pieces = checked_add(piece_window(), beside);
-    const auto count = static_cast<std::int32_t>(own_.size());
-    std::vector<std::int32_t> finished;  // blocks that are, at each entry
-    for (std::int32_t i = 0; i < std::max(count, 1); ++i) {
-      const std::int32_t last = count > 0 ? own_[i] + 1 : 0;
+    std::vector<std::int32_t> finished = {0};  // blocks that are, at each entry
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      const std::int32_t last = own_[i] + 1;
       profile.own.push_back(
           checked_add(pieces, own_bytes(0, std::min(last, panels())) +
                                   own_bytes(panels(), std::max(last, panels()))));
-      finished.push_back(i >= whole_.window ? own_[i - whole_.window] + 1 : 0);
+      finished.push_back(SharedFrontRules::finished_before(
+          own_, i, whole_.window, distribution_.grid_columns(node_)));
     }
     profile.own.push_back(
         checked_add(panel_window() + beside,
@@ -281,9 +282,10 @@ class SharedPart {
       sent += piece.from == process_ || piece.to == process_;
     // Of panels that are accepted together two to each of the others.
     const Bytes together = tiles_.strips() > 1 ? 2 * distribution_.group[node_].count : 0;
-    const Bytes messages =
-        distribution_.group[node_].count * SharedFrontRules::kPanels * tiles_.strips() +
-        together + std::min<Bytes>(sent, 8 * distribution_.group[node_].count);
+    const Bytes messages = distribution_.group[node_].count *
+                               distribution_.panels_at_once * tiles_.strips() +
+                           together +
+                           std::min<Bytes>(sent, 8 * distribution_.group[node_].count);
     return PageBuffer::footprint(tasks * kTask + messages * kBlock);
   }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "solver/distributed/front_distribution.h"
 #include "solver/symbolic/symbolic.h"
@@ -10,15 +12,30 @@ namespace espalier::solver {
 
 /// How a shared front runs at each of its processes, which is what its memory is made of.
 struct SharedFrontRules {
-  /// Pieces of children's contribution blocks that others are asked for at once, and
-  /// factored block columns likewise. The latter are asked for when nothing of the
-  /// children is here any more: never both.
-  static constexpr std::int32_t kPieces = 2, kPanels = 2;
+  /// Pieces of children's contribution blocks that others are asked for at once. Factored
+  /// block columns are asked for when nothing of the children is here any more, never
+  /// both: as many at once as the distribution says, two so that one comes while work is
+  /// done with another.
+  static constexpr std::int32_t kPieces = 2;
+
+  /// Blocks of a front that are finished here, at least, when own block number i begins:
+  /// all up to own block number i - window, and so that processes give back their parts
+  /// of the children's blocks as fast as they assemble their own, all that are `window`
+  /// rounds before it, a round being a block for each process of the grid's row.
+  /// @param own  blocks that are assembled here, increasing
+  [[nodiscard]] static std::int32_t finished_before(std::span<const std::int32_t> own,
+                                                    std::size_t i, std::int32_t window,
+                                                    std::int32_t round) {
+    const auto before = static_cast<std::size_t>(window);
+    const std::int32_t last = i >= before ? own[i - before] + 1 : 0;
+    return std::max(last, (own[i] / round - window + 1) * round);
+  }
 };
 
 /// Data that a process receives in a factorisation.
 struct Traffic {
   Bytes bytes = 0;
+  Bytes waited = 0;  ///< of them that work waits for: panels that come one at a time
   std::int64_t messages = 0;
 };
 

@@ -34,9 +34,10 @@ void SharedFront<T>::list_pieces() {
 template <class T>
 void SharedFront<T>::begin_blocks() {
   const std::int32_t window = site_.context.tree.window;
-  const auto count = static_cast<std::int32_t>(own_.size());
-  while (next_own_ < count && (next_own_ < window || tasks_->assembly().finished() >
-                                                         own_[next_own_ - window])) {
+  const std::int32_t round = site_.distribution.grid_columns(node_);
+  while (next_own_ < own_.size() &&
+         tasks_->assembly().finished() >=
+             SharedFrontRules::finished_before(own_, next_own_, window, round)) {
     const std::int32_t block = own_[next_own_++];
     assembly_[block].begun = assembly_[block].busy = true;
     tasks_->spawn({Kind::kAssemble, block, 0, block});

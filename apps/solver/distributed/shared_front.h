@@ -248,7 +248,7 @@ class SharedFront final : public FrontExchange {
   std::vector<FrontPiece> pieces_;        // that are added here, in order of blocks
   std::vector<Assembly> assembly_;        // of each block
   std::vector<std::int32_t> block_left_;  // of each block: what it waits for here
-  std::int32_t next_own_ = 0;             // in own_: blocks before it have begun
+  std::size_t next_own_ = 0;              // in own_: blocks before it have begun
   std::size_t next_piece_ = 0;            // in pieces_: fetched before it
   std::int32_t pieces_under_way_ = 0;
   std::vector<std::int8_t> piece_here_;

@@ -11,7 +11,7 @@ using Kind = TileTask::Kind;
 
 template <class T>
 void SharedFront<T>::fetch_panels() {
-  while (next_panel_ < panels_ && panels_here_ < SharedFrontRules::kPanels) {
+  while (next_panel_ < panels_ && panels_here_ < site_.distribution.panels_at_once) {
     const std::int32_t k = next_panel_++;
     if (uses_left_[k] == 0) continue;
     const auto strips = tiles_->needed_strips(site_.process, k);

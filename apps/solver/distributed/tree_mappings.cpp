@@ -57,9 +57,13 @@ class MappingList {
   explicit MappingList(const AssemblyTree& tree) : tree_(tree) {}
 
   void add(std::vector<WorkerRange>&& group, std::vector<TaskId>&& witness) {
-    TreeMapping mapping{std::move(group), std::move(witness)};
-    if (std::ranges::find(list_, mapping) == list_.end())
-      list_.push_back(std::move(mapping));
+    TreeMapping mapping{.group = std::move(group), .witness = std::move(witness)};
+    if (std::ranges::find(list_, mapping) != list_.end()) return;
+    list_.push_back(mapping);
+    const auto shared = [](const WorkerRange& processes) { return processes.count > 1; };
+    if (std::ranges::none_of(mapping.group, shared)) return;
+    mapping.panels_at_once = 1;
+    list_.push_back(std::move(mapping));
   }
   void add(Distribution&& found) {
     add(groups_of(tree_, found), std::move(found.witness));
@@ -135,7 +139,8 @@ Seconds estimated_seconds(const AssemblyTree& part, const Traffic& received,
     work += part.tasks.work(task_id(i));
     waits += part.nodes[i].shared && part.nodes[i].part > 0;
   }
-  return work / (kFlopRate * workers) + static_cast<double>(received.bytes) / kBandwidth +
+  return work / (kFlopRate * workers) +
+         static_cast<double>(received.bytes + received.waited) / kBandwidth +
          static_cast<double>(waits) * kLatency;
 }
 

@@ -13,15 +13,17 @@ namespace espalier::solver {
 
 /// One way to map a tree onto processes.
 struct TreeMapping {
-  std::vector<WorkerRange> group;  ///< processes of each node, nested
-  std::vector<TaskId> witness;     ///< the order in which its peaks are what they are
+  std::vector<WorkerRange> group;   ///< processes of each node, nested
+  std::vector<TaskId> witness;      ///< the order in which its peaks are what they are
+  std::int32_t panels_at_once = 2;  ///< FrontDistribution
   friend bool operator==(const TreeMapping&, const TreeMapping&) = default;
 };
 
 /// Ways to map an assembly tree that are worth a look, from the least memory for each
 /// process to the least time, none twice: those of distribute() within several budgets,
 /// subtree_groups() with tops of several sizes, and all at one process. Several fronts
-/// that are one task are nowhere shared.
+/// that are one task are nowhere shared. Each that shares fronts is there twice: with two
+/// panels of others at once and with one, which is less memory.
 ///
 /// @param tree  build_assembly_tree(), for all processes
 /// @par Cost  a dozen runs of distribute()

@@ -14,6 +14,7 @@
 #include "solver/distributed/front_pieces.h"
 #include "solver/distributed/front_tiles.h"
 #include "solver/distributed/process_part.h"
+#include "solver/distributed/tree_mappings.h"
 #include "solver/matrix/grid.h"
 #include "solver/tree/extend_add.h"
 
@@ -101,6 +102,80 @@ TEST(FrontPieces, CoverEveryColumnOnce) {
 
 // Delayed columns make the panel longer: planned blocks stay where they were, so does the
 // last block of the panel, and the contribution block's.
+// Forty columns above 1300 others, and forty that they have nothing to do with.
+TEST(FrontPieces, OfSeveralColumnsHaveAMebibyteAtMost) {
+  constexpr std::int32_t kBelow = 40, kOrder = 1300;
+  SquareMatrix matrix;
+  matrix.lower.size = 2 * kBelow + kOrder;
+  matrix.lower.column_start = {0};
+  for (std::int32_t j = 0; j < matrix.lower.size; ++j) {
+    for (std::int32_t i = j; i < matrix.lower.size; ++i)
+      if (j >= kBelow || i < kBelow || i >= 2 * kBelow) {
+        matrix.lower.row.push_back(i);
+        matrix.lower.value.push_back(i == j ? 2000.0 : 1.0);
+      }
+    matrix.lower.column_start.push_back(std::ssize(matrix.lower.row));
+  }
+  AnalyseOptions options;
+  options.ordering = OrderingKind::kNatural;
+  options.amalgamation.relaxed = false;
+  const Analysis analysis = analyse(std::move(matrix), options);
+  const AssemblyTree tree = build_assembly_tree(
+      analysis.symbolic,
+      {.subtree_fraction = 0, .subtree_floor = 0, .chain_floor = 0, .block_width = 256});
+  ASSERT_EQ(tree.nodes.size(), 2U);  // the latter forty are the root's, with the 1300
+  const FrontDistribution distribution =
+      distribute_fronts(analysis.symbolic, tree, 2, {{0, 1}, {0, 2}});
+  const Trapezoid child = tree.contribution(analysis.symbolic, tree.nodes[0].last_front);
+  constexpr Bytes kMost = Bytes{1} << 20;
+  std::int32_t columns = 0;
+  Bytes largest = 0;
+  for (const FrontPiece& piece : front_pieces(analysis.symbolic, tree, distribution, 1)) {
+    const std::int32_t count = piece.last - piece.first;
+    const Bytes bytes = 8 * Bytes{count} * child.leading(child.block_of(piece.first));
+    EXPECT_LE(bytes, kMost);
+    largest = std::max(largest, bytes);
+    columns += count;
+  }
+  EXPECT_EQ(columns, kOrder);
+  EXPECT_GT(largest, kMost / 2);
+}
+
+// Four processes take turns with blocks, as in round 0: 0 1 2 3, round 1: 4 5 6 7.
+TEST(SharedFrontRules, BeginBlocksInRounds) {
+  const auto before = [](std::vector<std::int32_t> own, std::int32_t window) {
+    std::vector<std::int32_t> result;
+    for (std::size_t i = 0; i < own.size(); ++i)
+      result.push_back(SharedFrontRules::finished_before(own, i, window, 4));
+    return result;
+  };
+  using Blocks = std::vector<std::int32_t>;
+  EXPECT_EQ(before({0, 4, 8}, 1), (Blocks{0, 4, 8}));
+  EXPECT_EQ(before({3, 7, 11}, 1), (Blocks{0, 4, 8}));
+  EXPECT_EQ(before({2, 3, 9}, 1), (Blocks{0, 3, 8}));  // two of a round in turn
+  EXPECT_EQ(before({0, 4, 8, 12}, 2), (Blocks{0, 0, 4, 8}));
+  EXPECT_EQ(before({9}, 1), (Blocks{8}));
+}
+
+// What comes first waits for nothing that comes later.
+TEST(SharedFrontRules, WaitForEarlierBlocksOnly) {
+  std::mt19937 random(10);
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<std::int32_t> own;
+    for (std::int32_t b = 0; b < 30; ++b)
+      if (draw(random, 0, 2) == 0) own.push_back(b);
+    const std::int32_t window = draw(random, 1, 4), of_round = draw(random, 1, 6);
+    std::int32_t last = 0;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::int32_t before =
+          SharedFrontRules::finished_before(own, i, window, of_round);
+      EXPECT_LE(before, own[i]);
+      EXPECT_GE(before, last);
+      last = before;
+    }
+  }
+}
+
 TEST(FrontDistribution, KeepsTheOwnersOfAFrontThatTakesInColumns) {
   FrontDistribution distribution;
   distribution.processes = 4;
@@ -311,6 +386,33 @@ TEST(ProcessPart, PartsMakeUpTheNode) {
       EXPECT_NEAR(work, tree.tasks.work(task_id(i)), 1e-9 * tree.tasks.work(task_id(i)));
     }
   }
+}
+
+TEST(ProcessPart, OnePanelAtOnceIsLessMemoryAndIsWaitedFor) {
+  std::mt19937 random(11);
+  int less = 0;
+  for (int round = 0; round < 200; ++round) {
+    Instance instance(random, draw(random, 2, 4), round % 2 == 1);
+    auto& [analysis, tree, distribution] = instance;
+    for (std::int32_t p = 0; p < distribution.processes; ++p) {
+      Traffic at_two, at_one;
+      distribution.panels_at_once = 2;
+      const AssemblyTree two = part_of(analysis.symbolic, tree, distribution, p, &at_two);
+      distribution.panels_at_once = 1;
+      const AssemblyTree one = part_of(analysis.symbolic, tree, distribution, p, &at_one);
+      EXPECT_EQ(at_one.bytes, at_two.bytes);
+      EXPECT_EQ(at_one.messages, at_two.messages);
+      EXPECT_EQ(at_two.waited, 0);
+      EXPECT_LE(at_one.waited, at_one.bytes);
+      EXPECT_GE(estimated_seconds(one, at_one, 1), estimated_seconds(two, at_two, 1));
+      for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+        const Bytes with_one = one.tasks.memory_requirement(task_id(i));
+        EXPECT_LE(with_one, two.tasks.memory_requirement(task_id(i)));
+        less += with_one < two.tasks.memory_requirement(task_id(i)) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(less, 100);
 }
 
 // The tridiagonal matrix of order 4 in blocks of one column: fronts {0} {1} {2,3}.

@@ -47,6 +47,7 @@ inline FrontDistribution random_distribution(std::mt19937& random,
                                              bool grids = false) {
   FrontDistribution distribution;
   distribution.processes = processes;
+  distribution.panels_at_once = draw(random, 1, 2);
   if (grids) distribution.grid.resize(tree.nodes.size());
   distribution.group.resize(tree.nodes.size());
   distribution.owner.resize(tree.nodes.size());
