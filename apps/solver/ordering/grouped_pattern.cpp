@@ -18,7 +18,7 @@ constexpr std::int32_t kUngrouped = -1;
 constexpr double kWorthGrouping = 0.9;  // columns left, of those before
 // Columns that are looked at before all are, entries of one of them, and how many have to
 // have a twin: of a tenth some 26 would.
-constexpr std::int32_t kSamples = 256, kLongestSample = 256, kTwinsOfSamples = 6;
+constexpr std::int32_t kSamples = 256, kLongestSample = 4096, kTwinsOfSamples = 6;
 
 // visit(column, its rows), for blocks of columns at once.
 template <class Visit>
@@ -83,13 +83,15 @@ bool may_have_twin(const SymmetricMatrix& pattern, std::int32_t column,
   std::ranges::sort(below);
   return std::ranges::any_of(below, [&](std::int32_t row) {
     const auto further = std::ranges::upper_bound(below, row);
-    std::int64_t count = 0;
+    const std::int64_t count = below.end() - further, own = std::ssize(entries(row));
+    if (own != count && own != count + 1) return false;  // without or with its diagonal
+    std::int64_t others = 0;
     for (const std::int32_t other : entries(row)) {
       if (other == row) continue;
-      ++count;
+      ++others;
       if (!std::binary_search(further, below.end(), other)) return false;
     }
-    return count == below.end() - further;
+    return others == count;
   });
 }
 

@@ -105,6 +105,18 @@ TEST(GroupedPattern, FindsTheUnknownsOfPointsWhateverTheirNumbers) {
   }
 }
 
+// Up to 480 entries under a diagonal.
+TEST(GroupedPattern, FindsManyUnknownsOfAPoint) {
+  constexpr std::int32_t kUnknowns = 160;
+  const SymmetricMatrix points = make_grid({4, 4, 1});
+  Groups groups{Ints(kUnknowns * points.size), points.size};
+  for (std::int32_t k = 0; k < std::ssize(groups.of); ++k) groups.of[k] = k / kUnknowns;
+  const SymmetricMatrix matrix = blown_up(points, groups);
+  const GroupedPattern grouped(matrix, {}, Equal::kJoined, {});
+  EXPECT_EQ(grouped.pattern().size, points.size);
+  EXPECT_EQ(grouped.weight(), Ints(points.size, kUnknowns));
+}
+
 TEST(GroupedPattern, GroupsColumnsWithEqualNeighbourhoodsAndNoOthers) {
   std::mt19937 random(12);
   int grouped = 0;
