@@ -13,9 +13,9 @@ namespace espalier::solver {
 
 /// One way to map a tree onto processes.
 struct TreeMapping {
-  std::vector<WorkerRange> group;   ///< processes of each node, nested
-  std::vector<TaskId> witness;      ///< the order in which its peaks are what they are
-  std::int32_t panels_at_once = 2;  ///< FrontDistribution
+  std::vector<WorkerRange> group;  ///< processes of each node, nested
+  std::vector<TaskId> witness;     ///< the order in which its peaks are what they are
+  std::int32_t panels_at_once = FrontDistribution{}.panels_at_once;
   friend bool operator==(const TreeMapping&, const TreeMapping&) = default;
 };
 

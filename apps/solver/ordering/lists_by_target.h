@@ -30,7 +30,7 @@ struct Lists {
 /// @param send  send(source, emit) calls emit(target, item) for each, twice the same
 /// @param room  for so many items at least memory is taken for them
 /// @par Cost  O(sources + targets + items); where there are several ranges 8 bytes an
-///            item beside the result
+///            item beside the result, up to 8 GiB: more items are dealt out one by one
 /// @par Test  ListsByTarget.*
 template <class Send>
 [[nodiscard]] Lists lists_by_target(std::int32_t sources, std::int32_t targets,
@@ -61,6 +61,7 @@ namespace lists_by_target_detail {
 struct Sent {
   std::int32_t target, item;
 };
+constexpr std::int64_t kMostSent = std::int64_t{1} << 30;  // 8 GiB beside the result
 
 // Between one range of sources and one of targets: no ranges are needed.
 template <class Send>
@@ -112,6 +113,7 @@ Lists lists_by_target(std::int32_t sources, std::int32_t targets, TaskPool& pool
     for (auto& of_sources : place) items += std::exchange(of_sources[t], items);
     begin[t + 1] = items;
   }
+  if (items > detail::kMostSent) return detail::direct(sources, targets, send, room);
   const auto sent = std::make_unique_for_overwrite<detail::Sent[]>(items);
   pool.for_each_block(from.count(), [&](std::int64_t k) {
     for (std::int32_t source = from.first(k); source < from.first(k + 1); ++source)
