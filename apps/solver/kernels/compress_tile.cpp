@@ -158,6 +158,11 @@ class PivotedQr {
     return std::accumulate(norm_ + rank, norm_ + n_, 0.0);
   }
 
+  // Of the copy, before the first step.
+  [[nodiscard]] bool is_zero() const {
+    return std::all_of(w_, w_ + std::int64_t{next_} * n_, [](T x) { return x == 0; });
+  }
+
   // Takes column number k: the longest that is left, which is not 0.
   void step(std::int32_t k) {
     const auto best =
@@ -235,9 +240,7 @@ std::int32_t compress(std::int32_t m, std::int32_t n, T* a, std::int32_t lda,
   const bool vanish =
       most < std::numeric_limits<P>::min() / std::numeric_limits<P>::epsilon();
   if (!std::isfinite(all) || (vanish && all > 0)) return kFullRank;
-  if (vanish &&
-      !std::all_of(scratch, scratch + std::int64_t{m} * n, [](P x) { return x == 0; }))
-    return kFullRank;
+  if (vanish && !qr.is_zero()) return kFullRank;
   std::int32_t rank = 0;
   const std::int32_t limit = most_ranks(m, n);
   for (double rest = all; rest > most; rest = qr.rest(rank)) {

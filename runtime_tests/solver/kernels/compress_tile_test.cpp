@@ -193,6 +193,17 @@ TEST(CompressTile, OfZerosHasRankZero) {
   EXPECT_EQ(small.compress(1e-8), 0);
 }
 
+// In any column: of 50 rows, which are no whole vectors.
+TEST(CompressTile, LeavesEntriesWhoseSquaresVanish) {
+  for (const std::int32_t column : {0, 17, 39}) {
+    Place<double> tile(50, 40);
+    tile(49, column) = 1e-200;
+    const Place<double> given = tile;
+    EXPECT_EQ(tile.compress(0), kFullRank) << column;
+    EXPECT_EQ(tile.entries, given.entries);
+  }
+}
+
 TEST(CompressTile, LeavesWhatDoesNotPayAsItIs) {
   std::mt19937 random(3);
   const auto stays = [](Place<double> tile, double tolerance) {
