@@ -4,21 +4,23 @@
 
 namespace espalier::solver {
 
-PageChoice::Step PageChoice::next(Bytes bytes, Bytes before) {
+PageChoice::Step PageChoice::next(Bytes bytes, Bytes before, bool touched) {
   const Bytes whole = before > 0 ? 0 : bytes / kHugePage * kHugePage;
   if (whole == 0) {
     const Step small{before > 0 ? std::min(bytes, before) : bytes, false, false};
     until_trial_ -= small.bytes;
     return small;
   }
+  if (always_) return {whole, *always_, false};
   if (price(true) == kUnknown) return {kHugePage, true, true};
   const bool cheaper = huge_is_cheaper();
+  if (price(true) < kClearing) until_trial_ = kBetweenTrials;
   if (until_trial_ <= 0) {
     until_trial_ = kBetweenTrials;
     return {kHugePage, !cheaper, true};
   }
   const bool known = cheaper || price(false) != kUnknown;
-  const bool priced = !known || until_priced_ <= 0;
+  const bool priced = !known || (cheaper && touched) || until_priced_ <= 0;
   const Step step{priced ? kHugePage : std::min(whole, kLongest), cheaper, priced};
   until_priced_ = priced ? kLongest : until_priced_ - step.bytes;
   until_trial_ -= step.bytes;
@@ -32,6 +34,7 @@ void PageChoice::paid(Step step, Seconds seconds) {
 }
 
 bool PageChoice::huge_is_cheaper() const {
+  if (always_) return *always_;
   const double small = price(false);
   return price(true) < (small == kUnknown ? kClearing : kNearlyAlike * small);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <optional>
 
 #include "espalier/model/units.h"
 
@@ -13,23 +14,24 @@ namespace espalier::solver {
 /// pages.
 ///
 /// On most machines huge pages are several times cheaper. On virtual ones whose host
-/// takes back free memory it is the other way round: huge pages are what the host takes,
-/// and each costs a call to it. So the first huge page is priced. Where it costs more
-/// than clearing it takes, small ones are tried, too, and so is the dearer kind after
-/// every kBetweenTrials bytes. Of the last trials of a kind the cheapest counts: what
-/// else runs only makes one dearer. The cheaper kind is taken; the huge one where they
-/// are nearly alike, which is read faster and passed on for nothing.
+/// takes back free memory, huge pages are what the host takes: a few that others have
+/// just left cost what clearing them does, and each of all others a call to the host,
+/// while small ones may be left for long. So prices are those of the last pages, of which
+/// as many as possible are priced. As long as huge ones cost no more than clearing
+/// nothing else is tried; then small ones are, and from then on so is the dearer kind
+/// after every kBetweenTrials bytes. Of the last two prices of a kind the lower one
+/// counts: what else runs only makes one dearer. The cheaper kind is taken; the huge one
+/// where they are nearly alike, which is read faster and passed on for nothing.
 class PageChoice {
  public:
   static constexpr Bytes kHugePage = Bytes{2} << 20;
-  static constexpr Bytes kBetweenTrials = Bytes{1} << 30;
-  /// Longest step, and so much is taken until a page has to be priced once more, so that
-  /// a price that has changed is noticed.
-  static constexpr Bytes kLongest = Bytes{32} << 20;
+  static constexpr Bytes kBetweenTrials = Bytes{64} << 20;
+  /// Longest step, and so much is taken until a page has to be priced once more.
+  static constexpr Bytes kLongest = Bytes{8} << 20;
   /// So many times as dear as small pages huge ones may be.
   static constexpr double kNearlyAlike = 2;
   /// Trials of a kind that are remembered.
-  static constexpr std::size_t kRemembered = 3;
+  static constexpr std::size_t kRemembered = 2;
   /// What clearing a byte of a huge page costs at most, in seconds: 1 ms a page.
   static constexpr double kClearing = 1e-3 / static_cast<double>(kHugePage);
 
@@ -41,14 +43,12 @@ class PageChoice {
 
   PageChoice() = default;
   /// Of one kind always: no price is ever due.
-  explicit PageChoice(bool huge) : until_trial_(kNever), until_priced_(kNever) {
-    prices_[0].fill(1);
-    prices_[1].fill(huge ? 0.0 : 2 * kNearlyAlike);
-  }
+  explicit PageChoice(bool huge) : always_(huge) {}
 
   /// The next part of `bytes` > 0 to take, and as what: huge pages begin where one may.
-  /// @param before  bytes up to the next place where a huge page may begin
-  [[nodiscard]] Step next(Bytes bytes, Bytes before = 0);
+  /// @param before   bytes up to the next place where a huge page may begin
+  /// @param touched  huge pages are used at once, so that each can be priced
+  [[nodiscard]] Step next(Bytes bytes, Bytes before = 0, bool touched = false);
   /// What a step that has to be priced took of the processor.
   void paid(Step step, Seconds seconds);
 
@@ -57,7 +57,6 @@ class PageChoice {
 
  private:
   static constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  static constexpr Bytes kNever = std::numeric_limits<Bytes>::max();
   using Prices = std::array<double, kRemembered>;  // the last one first
   static constexpr Prices unknown() {
     Prices none{};
@@ -68,6 +67,7 @@ class PageChoice {
     return std::ranges::min(prices_[huge ? 1 : 0]);
   }
 
+  std::optional<bool> always_;                          // huge ones, or small ones
   std::array<Prices, 2> prices_{unknown(), unknown()};  // seconds a byte: small, huge
   Bytes until_trial_ = kBetweenTrials, until_priced_ = kLongest;
 };

@@ -77,9 +77,9 @@ SystemPages& SystemPages::of_process() {
   return pages;
 }
 
-PageChoice::Step SystemPages::next(Bytes bytes, Bytes before) {
+PageChoice::Step SystemPages::next(Bytes bytes, Bytes before, bool touched) {
   const std::scoped_lock lock(mutex_);
-  return choice_.next(bytes, before);
+  return choice_.next(bytes, before, touched);
 }
 
 bool SystemPages::huge_is_cheaper() const {
@@ -92,12 +92,12 @@ std::vector<std::span<std::byte>> SystemPages::take(std::byte* at, Bytes bytes,
   std::vector<std::span<std::byte>> parts;
   std::optional<bool> last;
   while (bytes > 0) {
-    const PageChoice::Step step = next(bytes, to_huge_page(at));
+    const bool touched = content == PageContent::kZeros;
+    const PageChoice::Step step = next(bytes, to_huge_page(at), touched);
     // What others run meanwhile is not the pages' price.
     const Seconds start = step.priced ? thread_seconds() : 0;
     step.huge ? map_huge(at, step.bytes) : populate_pages(at, step.bytes);
-    if (step.priced || (step.huge && content == PageContent::kZeros))
-      touch_pages(at, step.bytes);
+    if (step.priced || (step.huge && touched)) touch_pages(at, step.bytes);
     if (step.priced) {
       const Seconds taken = thread_seconds() - start;
       const std::scoped_lock lock(mutex_);

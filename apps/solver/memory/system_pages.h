@@ -41,7 +41,7 @@ class SystemPages {
   [[nodiscard]] bool huge_is_cheaper() const;
 
  private:
-  [[nodiscard]] PageChoice::Step next(Bytes bytes, Bytes before);
+  [[nodiscard]] PageChoice::Step next(Bytes bytes, Bytes before, bool touched);
 
   mutable std::mutex mutex_;
   PageChoice choice_;

@@ -12,13 +12,13 @@ constexpr Bytes kHuge = PageChoice::kHugePage;
 
 // Takes `bytes` where a small page costs `small` a byte and a huge one `huge`; returns
 // the bytes that were taken as huge pages.
-Bytes take(PageChoice& choice, Bytes bytes, double small, double huge) {
+Bytes take(PageChoice& choice, Bytes bytes, double small, double huge,
+           bool touched = false) {
   Bytes as_huge = 0;
   while (bytes > 0) {
-    const PageChoice::Step step = choice.next(bytes);
+    const PageChoice::Step step = choice.next(bytes, 0, touched);
     EXPECT_GT(step.bytes, 0);
     EXPECT_LE(step.bytes, bytes);
-    EXPECT_LE(step.bytes, PageChoice::kLongest);
     if (step.priced)
       choice.paid(step, (step.huge ? huge : small) * static_cast<double>(step.bytes));
     if (step.huge) as_huge += step.bytes;
@@ -41,37 +41,62 @@ TEST(PageChoice, TriesNoSmallPagesWhereHugeOnesCostWhatClearingDoes) {
 
 TEST(PageChoice, TriesSmallPagesWhereTheFirstHugeOneIsDearer) {
   PageChoice choice;
-  EXPECT_EQ(take(choice, 100 * kHuge, PageChoice::kClearing, 2 * PageChoice::kClearing),
+  EXPECT_EQ(take(choice, 30 * kHuge, PageChoice::kClearing, 2 * PageChoice::kClearing),
             kHuge);
 }
 
 TEST(PageChoice, TakesHugePagesWhereTheyAreCheaper) {
   PageChoice choice = learned(1, 0.1);
-  EXPECT_EQ(take(choice, 100 * kHuge, 1, 0.1), 100 * kHuge);
+  EXPECT_EQ(take(choice, 30 * kHuge, 1, 0.1), 30 * kHuge);
 }
 
 TEST(PageChoice, TriesTheDearerKindNowAndThen) {
   PageChoice choice = learned(1, 10);
-  EXPECT_EQ(take(choice, 3 * PageChoice::kBetweenTrials, 1, 10), 2 * kHuge);
+  const Bytes all = 30 * PageChoice::kBetweenTrials;
+  const Bytes most = all / PageChoice::kBetweenTrials * kHuge;
+  const Bytes least = most * 8 / 10;  // a step more or less
+  const Bytes dearer = take(choice, all, 1, 10);
+  EXPECT_GE(dearer, least);
+  EXPECT_LE(dearer, most);
+  PageChoice other = learned(1, 1.5);
+  const Bytes small = all - take(other, all, 1, 1.5);
+  EXPECT_GE(small, least);
+  EXPECT_LE(small, most);
 }
 
-// Of huge pages one is priced now and then: others may be found when they are used.
+TEST(PageChoice, TriesNothingElseAsLongAsHugePagesCostWhatClearingDoes) {
+  PageChoice choice;
+  const Bytes all = 10 * PageChoice::kBetweenTrials;
+  EXPECT_EQ(take(choice, all, 0, 0.9 * PageChoice::kClearing), all);
+}
+
+// Of huge pages that others will touch one is priced now and then.
 TEST(PageChoice, PricesAHugePageNowAndThen) {
   PageChoice choice = learned(1, 0.1);
   Bytes since = 0;
   int priced = 0;
   for (int i = 0; i < 400; ++i) {
-    const PageChoice::Step step = choice.next((1 + i % 3) * kHuge);
+    const PageChoice::Step step = choice.next((1 + i % 6) * kHuge);
+    EXPECT_LE(step.bytes, PageChoice::kLongest);
     since += step.bytes;
     if (!step.priced) continue;
     EXPECT_EQ(step.bytes, kHuge);
-    EXPECT_LE(since, PageChoice::kLongest + 4 * kHuge);
+    EXPECT_LE(since, 2 * PageChoice::kLongest + kHuge);
     since = 0;
     ++priced;
     choice.paid(step, 0.1 * static_cast<double>(step.bytes));
   }
-  EXPECT_GT(priced, 10);
-  EXPECT_LT(priced, 60);
+  EXPECT_GT(priced, 40);
+  EXPECT_LT(priced, 200);
+}
+
+// A few huge pages that others have left are cheap, and all after them are not.
+TEST(PageChoice, NoticesTheFirstDearPagesWhereEachIsTouched) {
+  PageChoice choice;
+  const double cheap = 0.3 * PageChoice::kClearing, dear = 7 * PageChoice::kClearing;
+  const double small = PageChoice::kClearing;
+  EXPECT_EQ(take(choice, 20 * kHuge, small, cheap, true), 20 * kHuge);
+  EXPECT_EQ(take(choice, 20 * kHuge, small, dear, true), PageChoice::kRemembered * kHuge);
 }
 
 TEST(PageChoice, FollowsPricesThatChange) {
@@ -85,12 +110,13 @@ TEST(PageChoice, FollowsPricesThatChange) {
 }
 
 TEST(PageChoice, OneTrialThatWasDisturbedChangesNothing) {
-  PageChoice choice = learned(1, 0.1);
+  PageChoice choice;
   for (int i = 0; i < 100; ++i) {
-    const PageChoice::Step step = choice.next(kHuge);
+    const PageChoice::Step step = choice.next(kHuge, 0, true);
     ASSERT_TRUE(step.huge);
-    if (step.priced)
-      choice.paid(step, (i % 3 == 0 ? 20 : 0.1) * static_cast<double>(step.bytes));
+    ASSERT_TRUE(step.priced);
+    choice.paid(step, (i % 3 == 1 ? 20 : 0.1) * PageChoice::kClearing *
+                          static_cast<double>(step.bytes));
   }
 }
 
