@@ -3,6 +3,7 @@
 #include "solver/tree/assembly_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <utility>
@@ -19,6 +20,9 @@ namespace {
 
 // Block columns of a compressed front that are in full: enough tiles to update.
 constexpr std::int32_t kAhead = 4;
+
+// Of others, those that are assembled at once: as many as there is room for.
+constexpr std::array<std::int32_t, 3> kWindows = {8, 4, 2};
 
 // Of panels and of the stack before them, so that one gives way to the other.
 constexpr Bytes kWorthATurn = Bytes{1} << 20;
@@ -178,10 +182,10 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
       checked_mul(tree.sides() * tree.contribution(symbolic, node.last_front).entries(),
                   tree.entry_bytes));
   const std::int32_t last = node.last_front;
-  // A tile has one task at a time, which is submitted when it is ready.
+  // What is submitted when it is ready.
   const TileShape shape = tile_shape(symbolic, tree, last, true);
   const Bytes beside = node.low_rank ? low_rank_bytes(symbolic, tree, last) : 0;
-  const std::int64_t tasks = node.tiled ? 1 + shape.window + shape.tiles() : 1;
+  const std::int64_t tasks = node.tiled ? 1 + shape.most_ready() : 1;
   node.runtime_bytes =
       PageBuffer::footprint(tasks * options.bytes_per_task + beside +
                             (node.tiled ? shape.blocks * options.bytes_per_block : 0));
@@ -412,9 +416,9 @@ Task describe(const Symbolic& symbolic, const AssemblyTree& tree,
   return task;
 }
 
-// Fronts of those by blocks take their memory at once, or in units, and compressed ones
-// give theirs back in units, where the sequential order has room for that under the peak
-// that it has anyway.
+// Fronts of those by blocks take their memory at once, or in units and for more block
+// columns at a time, and compressed ones give theirs back in units, where the sequential
+// order has room for that under the peak that it has anyway.
 void take_more_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& options,
                              AssemblyTree& tree) {
   const auto goes_by_parts = [](const AssemblyTree::Node& node) {
@@ -438,10 +442,18 @@ void take_more_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& op
       return true;
     };
     if (!node.low_rank && static_cast<double>(whole_need(tree, node)) <= most &&
-        take(whole_profile(tree, node)))
+        take(whole_profile(tree, node))) {
       node.by_blocks = false;
-    else if (take(in_units(tree, node, tree.profile[index(task)], options.unit)))
+      continue;
+    }
+    for (const std::int32_t window : kWindows) {
+      if (node.low_rank && window > kAhead) continue;
+      node.window = window;
+      if (!take(in_units(tree, node, profile_of(symbolic, tree, node), options.unit)))
+        continue;
       node.unit = options.unit;
+      break;
+    }
   }
   describe_tasks(symbolic, tree);
 }
@@ -465,8 +477,9 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
 TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t panels,
                      std::int32_t blocks, bool may_delay, std::int32_t extra) {
   constexpr std::int32_t kColumnsPerSlice = 96, kMostSlices = 4;
-  constexpr std::int32_t kTileRows = 384, kNarrow = 64, kBatch = 8;
-  const bool low_rank = tree.nodes[tree.node_of_front[front]].low_rank;
+  constexpr std::int32_t kTileRows = 256, kNarrow = 64, kBatch = 8;
+  const AssemblyTree::Node& node = tree.nodes[tree.node_of_front[front]];
+  const bool low_rank = node.low_rank;
   const Flops width = tree.block_width[front];
   const std::int32_t slices =
       std::clamp(tree.block_width[front] / kColumnsPerSlice, 1, kMostSlices);
@@ -483,7 +496,8 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
                                   high, 1.0, Flops(std::max(1, blocks - extra)))),
           .extra = extra,
           .slices = slices,
-          .window = 2 * slices,
+          // What is in memory in any case is assembled as soon as someone has time.
+          .window = (node.by_blocks ? node.window : std::max(1, blocks)) * slices,
           .ahead = low_rank ? kAhead : 0,
           .batch = low_rank ? kBatch : 1,
           .tested = low_rank || tree.kind != FactorKind::kCholesky,
@@ -512,14 +526,15 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
     measure_blocks(symbolic, options, tree, node);
     measure_stack(symbolic, tree, node, nullptr);
     if (options.whole && may_turn(tree, node)) choose_turn(symbolic, tree, node);
-    tree.max_workers.push_back(node.tiled ? front_workers(symbolic, tree, node.last_front)
-                                          : 1);
   }
   choose_by_blocks(symbolic, options, tree);
   for (const AssemblyTree::Node& node : tree.nodes)
     tree.profile.push_back(profile_of(symbolic, tree, node));
   describe_tasks(symbolic, tree);
   take_more_where_it_fits(symbolic, options, tree);
+  for (const AssemblyTree::Node& node : tree.nodes)
+    tree.max_workers.push_back(node.tiled ? front_workers(symbolic, tree, node.last_front)
+                                          : 1);
   return tree;
 }
 

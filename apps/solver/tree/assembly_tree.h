@@ -51,7 +51,7 @@ struct AssemblyOptions {
   /// Then contribution blocks of this part of what the largest needs are compressed too.
   double low_rank_part = 1.0 / 16;
   /// flops of an update that are worth a task: its overhead is one or two per cent
-  Flops tile_flops = 8e6;
+  Flops tile_flops = 3e6;
   /// what the runtime keeps for a submitted task and for a registered block, in bytes
   Bytes bytes_per_task = 2048;
   Bytes bytes_per_block = 6144;
@@ -93,6 +93,8 @@ struct AssemblyTree {
     /// … in units of so many bytes, in which its children's goes, and of a compressed
     /// front its own; 0: as slices need it
     Bytes unit = 0;
+    /// … for so many block columns at once
+    std::int32_t window = 2;
     bool low_rank = false;  ///< tiled, and its panel may be compressed
     /// … and so may its contribution block, which waits where memory is short.
     bool low_rank_contribution = false;

@@ -14,9 +14,10 @@ namespace espalier::solver {
 
 using Kind = TileTask::Kind;
 
-std::int64_t TileShape::tiles() const {
+std::int64_t TileShape::most_ready() const {
   std::int64_t count = 0;
-  for (std::int32_t j = 0; j < blocks; ++j) count += groups() - group_of(j);
+  for (std::int32_t j = 0; j < blocks; ++j)
+    count += std::max(slices, groups() - group_of(j));
   return count;
 }
 

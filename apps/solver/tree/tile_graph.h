@@ -72,8 +72,9 @@ struct TileShape {
   [[nodiscard]] std::int32_t sources_end(std::int32_t column, std::int32_t source) const {
     return batch == 1 ? source + 1 : std::min({source + batch, column, panels});
   }
-  /// Tiles at and under the diagonal: at most so many tasks, and `window`, are ready.
-  [[nodiscard]] std::int64_t tiles() const;
+  /// At most so many tasks of the graph are ready at once: of a block column its slices,
+  /// then one of each tile at and under the diagonal.
+  [[nodiscard]] std::int64_t most_ready() const;
 
  private:
   [[nodiscard]] std::int32_t panel_groups() const { return (panels + group - 1) / group; }

@@ -171,12 +171,12 @@ TEST(AssemblyTree, CutsALargeFrontIntoTiles) {
   const AssemblyTree tree = build_assembly_tree(symbolic, options);
   const std::int64_t blocks = tree.panel(symbolic, 0).blocks();
   ASSERT_GT(blocks, 1);
-  // A task a tile, the slices that are assembled at once, and the task that starts.
+  // A task a tile, or a slice where there are more, and the task that starts.
   const auto panels = static_cast<std::int32_t>(blocks);
   const TileShape shape = tile_shape(tree, 0, panels, panels, true);
-  EXPECT_GE(shape.tiles(), blocks);
+  EXPECT_GE(shape.most_ready(), blocks);
   EXPECT_GE(tree.tasks.execution_size(task_id(0)),
-            (1 + shape.tiles() + shape.window) * 1'000'000 + blocks * 10);
+            (1 + shape.most_ready()) * 1'000'000 + blocks * 10);
   EXPECT_GE(tree.max_workers[0], 1);
 }
 
@@ -204,7 +204,7 @@ TEST(AssemblyTree, DoesNotDependOnTheNumberOfWorkers) {
 // What the planner finds for both trees, whatever the choice was made by.
 TEST(AssemblyTree, TakesFrontsWholeWhereTheLeastPeakIsNoHigher) {
   std::mt19937 random(10);
-  int whole = 0, left = 0, in_units = 0;
+  int whole = 0, left = 0, in_units = 0, wide = 0;
   const auto compare = [&](const Symbolic& symbolic, AssemblyOptions options) {
     options.fitting_part = 0;
     options.unit = 0;
@@ -216,6 +216,7 @@ TEST(AssemblyTree, TakesFrontsWholeWhereTheLeastPeakIsNoHigher) {
     for (const AssemblyTree::Node& node : units.nodes) {
       EXPECT_TRUE(node.unit == 0 || (node.by_blocks && node.unit == options.unit));
       in_units += node.unit > 0;
+      wide += node.by_blocks && node.window > 2;
     }
     options.fitting_part = 2;
     const AssemblyTree fitting = build_assembly_tree(symbolic, options);
@@ -236,6 +237,22 @@ TEST(AssemblyTree, TakesFrontsWholeWhereTheLeastPeakIsNoHigher) {
     compare(analyse_pattern(make_grid(parse_grid(grid)), {}), {.tiled_order = 64});
   EXPECT_GT(left, 0);
   EXPECT_GT(in_units, 10);
+  EXPECT_GT(wide, 10);
+}
+
+// As many block columns at once as the memory of the node is for.
+TEST(AssemblyTree, AssemblesAllColumnsAtOnceWhereTheyAreInMemory) {
+  const Symbolic symbolic = analyse_pattern(make_grid(parse_grid("20x20x20")), {});
+  const AssemblyTree tree = build_assembly_tree(symbolic, {.tiled_order = 64});
+  int whole = 0, by_blocks = 0;
+  for (const AssemblyTree::Node& node : tree.nodes) {
+    if (!node.tiled) continue;
+    const TileShape shape = tile_shape(symbolic, tree, node.last_front, true);
+    EXPECT_EQ(shape.window, (node.by_blocks ? node.window : shape.blocks) * shape.slices);
+    ++(node.by_blocks ? by_blocks : whole);
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(by_blocks, 0);
 }
 
 TEST(AssemblyTree, RoundsToUnits) {
