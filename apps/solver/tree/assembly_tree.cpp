@@ -31,12 +31,12 @@ constexpr std::int32_t kMostAssembled = 4;
 
 // Few enough blocks that a tile is worth a task and BLAS runs at its rate, enough of them
 // to keep workers busy and to be dealt out among processes, who receive blocks or parts
-// of them in memory of their own. L U has its diagonal blocks on both sides.
+// of them in memory of their own.
 std::int32_t tile_width(std::int32_t order, const AssemblyOptions& options) {
-  const std::int32_t blocks = options.kind == FactorKind::kLu ? 24 : 16;
-  const std::int32_t wanted = order / blocks;
+  constexpr std::int32_t kBlocks = 24, kWidest = 448;
+  const std::int32_t wanted = order / kBlocks;
   return std::clamp((wanted + 31) / 32 * 32, options.block_width,
-                    std::max(options.block_width, 448));
+                    std::max(options.block_width, kWidest));
 }
 
 void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
