@@ -50,7 +50,7 @@ struct AssemblyOptions {
   bool low_rank = false;
   /// Then contribution blocks of this part of what the largest needs are compressed too.
   double low_rank_part = 1.0 / 16;
-  /// flops of an update that are worth a task: its overhead is one or two per cent
+  /// flops of an update that are worth a task: its overhead is some per cent
   Flops tile_flops = 3e6;
   /// what the runtime keeps for a submitted task and for a registered block, in bytes
   Bytes bytes_per_task = 2048;

@@ -146,7 +146,7 @@ TEST(SavedFile, SaysWhatItIsNot) {
     repair_checksums(bytes);
     return bytes;
   };
-  EXPECT_EQ(why(text()), file.path() + ": has format 7; this version reads format 5");
+  EXPECT_EQ(why(text()), file.path() + ": has format 7; this version reads format 6");
   header.byte_order = 0x04030201;
   EXPECT_EQ(why(text()),
             file.path() + ": was written on a machine with the other order of bytes");
