@@ -11,7 +11,7 @@ PageChoice::Step PageChoice::next(Bytes bytes, Bytes before, bool touched) {
     until_trial_ -= small.bytes;
     return small;
   }
-  if (always_) return {whole, *always_, false};
+  if (always_) return {std::min(whole, kLongest), *always_, false};
   if (price(true) == kUnknown) return {kHugePage, true, true};
   const bool cheaper = huge_is_cheaper();
   if (price(true) < kClearing) until_trial_ = kBetweenTrials;

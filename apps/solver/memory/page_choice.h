@@ -26,8 +26,7 @@ class PageChoice {
  public:
   static constexpr Bytes kHugePage = Bytes{2} << 20;
   static constexpr Bytes kBetweenTrials = Bytes{64} << 20;
-  /// Longest step where prices count, and so much is taken until a page has to be priced
-  /// once more.
+  /// Longest step, and so much is taken until a page has to be priced once more.
   static constexpr Bytes kLongest = Bytes{8} << 20;
   /// So many times as dear as small pages huge ones may be.
   static constexpr double kNearlyAlike = 2;

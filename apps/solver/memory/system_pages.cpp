@@ -89,10 +89,10 @@ bool SystemPages::huge_is_cheaper() const {
 
 std::vector<std::span<std::byte>> SystemPages::take(std::byte* at, Bytes bytes,
                                                     PageContent content) {
+  const bool touched = content == PageContent::kZeros;
   std::vector<std::span<std::byte>> parts;
   std::optional<bool> last;
   while (bytes > 0) {
-    const bool touched = content == PageContent::kZeros;
     const PageChoice::Step step = next(bytes, to_huge_page(at), touched);
     // What others run meanwhile is not the pages' price.
     const Seconds start = step.priced ? thread_seconds() : 0;

@@ -19,6 +19,7 @@ Bytes take(PageChoice& choice, Bytes bytes, double small, double huge,
     const PageChoice::Step step = choice.next(bytes, 0, touched);
     EXPECT_GT(step.bytes, 0);
     EXPECT_LE(step.bytes, bytes);
+    EXPECT_LE(step.bytes, PageChoice::kLongest);
     if (step.priced)
       choice.paid(step, (step.huge ? huge : small) * static_cast<double>(step.bytes));
     if (step.huge) as_huge += step.bytes;
