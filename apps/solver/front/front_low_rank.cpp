@@ -11,6 +11,20 @@
 #include "solver/tree/extend_add.h"
 
 namespace espalier::solver {
+namespace {
+
+// Whether the product of tiles (i, k) and (j, k) may be made in single precision: what is
+// lost is what rounding has lost of one of them, or no more than a tile of what is
+// updated may lose.
+bool may_be_single(const LowRankPanel& panel, std::int32_t i, std::int32_t j,
+                   std::int32_t k, const LowRankOptions& options) {
+  constexpr double kRounding = 0x1p-24;
+  const std::size_t a = panel.number(i, k), b = panel.number(j, k);
+  return panel.single[a] != 0 || panel.single[b] != 0 ||
+         kRounding * panel.norm[a] * panel.norm[b] <= options.contribution_tolerance;
+}
+
+}  // namespace
 
 template <class T>
 void Front<T>::open_low_rank() {
@@ -57,10 +71,11 @@ void Front<T>::compress_tile(LowRankPanel& tiles, std::int32_t row, std::int32_t
     const std::int32_t m = tiles.rows(row), n = tiles.layout.width(block);
     const std::span<T> scratch = context_.scratch.template as<T>();
     if constexpr (std::is_same_v<T, double>) {
-      const auto [rank, single] =
+      const auto [rank, single, norm] =
           kernels::compress_and_round_tile(m, n, data, leading, tolerance, scratch);
       tiles.rank[tile] = rank;
       tiles.single[tile] = single;
+      tiles.norm[tile] = static_cast<float>(norm);
     } else {
       tiles.rank[tile] = kernels::compress_tile(m, n, data, leading, tolerance, scratch);
     }
@@ -80,7 +95,8 @@ bool Front<T>::update_by_tiles(std::int32_t target, std::int32_t row, std::int32
     for (std::int32_t k = source; k < sources_end; ++k) {
       const std::int32_t width = panel.layout.width(k);
       terms.push_back({panel.tile<T>(storage_.panel[0], row, k),
-                       panel.tile<T>(storage_.panel[0], target, k), width});
+                       panel.tile<T>(storage_.panel[0], target, k), width,
+                       may_be_single(panel, row, target, k, context_.low_rank)});
       full += (diagonal ? 1.0 : 2.0) * m * to.width * width;
     }
     const double flops = kernels::update_by_tiles<T>(

@@ -45,6 +45,7 @@ struct LowRankPanel {
         blocks(panel.blocks() + (panel.rows() - panel.columns() + width() - 1) / width()),
         rank(static_cast<std::size_t>(panel.blocks()) * blocks, kernels::kFullRank),
         single(rank.size(), 0),
+        norm(rank.size(), 0),
         place(rank.size(), -1),
         together(static_cast<std::size_t>(panel.blocks())) {}
 
@@ -121,6 +122,7 @@ struct LowRankPanel {
   std::int32_t blocks;              ///< of the front
   std::vector<std::int32_t> rank;   ///< of each tile, number()
   std::vector<std::int8_t> single;  ///< likewise: put together in single precision
+  std::vector<float> norm;          ///< likewise: Frobenius; of doubles
   /// Likewise, in entries, in what is together of its block column; -1: as it is laid
   /// out.
   std::vector<std::int64_t> place;

@@ -271,10 +271,10 @@ RoundedTile compress_and_round_tile(std::int32_t m, std::int32_t n, double* a,
   const bool tries = m >= n && n <= kMostTileColumns;
   if (tries && rounding(most_ranks(m, n), square) <= tolerance)
     return {compress(m, n, a, lda, tolerance, reinterpret_cast<float*>(scratch.data())),
-            true};
+            true, std::sqrt(square)};
   const std::int32_t rank = compress_tile<double>(m, n, a, lda, tolerance, scratch);
   // U has orthonormal columns, V the norm.
-  return {rank, rounding(rank, square) <= tolerance};
+  return {rank, rounding(rank, square) <= tolerance, std::sqrt(square)};
 }
 
 template std::int32_t compress_tile(std::int32_t, std::int32_t, double*, std::int32_t,

@@ -37,6 +37,7 @@ template <class T>
 struct RoundedTile {
   std::int32_t rank;  ///< of compress_tile()
   bool single;        ///< it may be rounded to single precision
+  double norm;        ///< of the tile as it was, Frobenius
 };
 
 /// compress_tile() of a tile that may be kept in single precision, if rounding loses no

@@ -56,14 +56,36 @@ Tile<P> in_precision(std::int32_t m, std::int32_t k, const Tile<T>& tile, P* wor
   }
 }
 
-// Whether a product is made in single precision: what that loses is as little as what
-// has been lost when a tile was rounded.
+// Entries that tiles have: to convert so many takes as long as kConversion flops of a
+// product in double precision take longer than those of one in single.
 template <class T>
-bool in_single(const Tile<T>& a, const Tile<T>& b) {
-  const auto is_cheap = [](const Tile<T>& tile) {
-    return tile.single != nullptr || tile.rank != kFullRank;
-  };
-  return (a.single != nullptr || b.single != nullptr) && is_cheap(a) && is_cheap(b);
+double stored(double m, double k, const Tile<T>& tile) {
+  return tile.rank == kFullRank ? m * k : tile.rank * (m + k);
+}
+constexpr double kConversion = 64;
+
+// Flops of C - A B^T, all of C; more or less, of two tiles that are compressed.
+template <class T>
+double product_flops(double m, double n, const TileTerm<T>& term) {
+  const double k = term.k;
+  const bool a_full = term.a.rank == kFullRank, b_full = term.b.rank == kFullRank;
+  if (a_full && b_full) return 2 * m * n * k;
+  const double a = a_full ? k : term.a.rank, b = b_full ? k : term.b.rank;
+  const double right = a_full ? m : b_full ? n : std::max(a, b);
+  return 2 * std::min(a, b) * (k * right + m * n);
+}
+
+// Whether a product is made in single precision: it may be, and that is the faster.
+template <class T>
+bool in_single(std::int32_t m, std::int32_t n, const TileTerm<T>& term) {
+  if constexpr (std::is_same_v<T, float>) return false;
+  const auto& [a, b, k, may_be] = term;
+  if (a.single != nullptr && b.single != nullptr) return true;
+  if (!may_be) return false;
+  double more = 0;  // entries to convert than in double precision
+  more += a.single != nullptr ? -stored<T>(m, k, a) : stored<T>(m, k, a);
+  more += b.single != nullptr ? -stored<T>(n, k, b) : stored<T>(n, k, b);
+  return product_flops(m, n, term) >= kConversion * more;
 }
 
 /// An update C := C - X Y^T in P whose X and Y come column by column.
@@ -72,11 +94,11 @@ class Gathered {
  public:
   /// Entries of P in scratch.
   static std::int64_t scratch(std::int64_t width) {
-    return width * width * (2 * kGathered + 1 + (std::is_same_v<P, T> ? 0 : 1));
+    return width * width * (2 * kGathered + 1 + (kIsT ? 0 : 1));
   }
 
   /// @param scratch  scratch(max(m, n)) entries
-  /// @param other    for a tile that is in another precision
+  /// @param other    for tiles that are in another precision: max(m, n) k entries of T
   Gathered(std::int32_t m, std::int32_t n, bool lower, T* c, std::int32_t ldc, P* scratch,
            P* other)
       : m_(m), n_(n), lower_(lower), c_(c), ldc_(ldc), other_(other) {
@@ -90,9 +112,11 @@ class Gathered {
 
   void add(const TileTerm<T>& term) {
     const std::int32_t k = term.k;
-    // At most one is in another precision than P.
+    // Of two in single precision none is another than P: `other_` has room for two of
+    // those, and for one in T.
     const Tile<P> a = in_precision<P>(m_, k, term.a, other_);
-    const Tile<P> b = in_precision<P>(n_, k, term.b, other_);
+    const Tile<P> b =
+        in_precision<P>(n_, k, term.b, other_ + (kIsT ? 0 : std::int64_t{m_} * k));
     if (a.rank == kFullRank && b.rank == kFullRank)
       return update(a.u, a.ldu, b.u, b.ldu, k);
     const std::int32_t rank = a.rank == kFullRank   ? b.rank
@@ -124,6 +148,7 @@ class Gathered {
 
  private:
   static constexpr std::int64_t kGathered = 3;  // widths of columns beside each other
+  static constexpr bool kIsT = std::is_same_v<P, T>;
 
   // U_a (V_a^T V_b) U_b^T, the core on the side of the larger rank.
   void add_product(const Tile<P>& a, const Tile<P>& b, std::int32_t k, P* x, P* y) {
@@ -144,7 +169,7 @@ class Gathered {
 
   void update(const P* a, std::int32_t lda, const P* b, std::int32_t ldb,
               std::int32_t k) {
-    if constexpr (std::is_same_v<P, T>) {
+    if constexpr (kIsT) {
       subtract(a, lda, b, ldb, k, c_, ldc_);
     } else {
       std::fill_n(sum_, std::int64_t{m_} * n_, P{0});
@@ -254,7 +279,7 @@ double update_by_tiles(std::int32_t m, std::int32_t n, std::span<const TileTerm<
                              reinterpret_cast<float*>(other));
   for (const TileTerm<T>& term : terms) {
     if (term.a.rank == 0 || term.b.rank == 0) continue;
-    if (in_single(term.a, term.b))
+    if (in_single(m, n, term))
       rounded.add(term);
     else
       own.add(term);

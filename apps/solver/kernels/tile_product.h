@@ -30,14 +30,16 @@ template <class T>
 struct TileTerm {
   Tile<T> a, b;
   std::int32_t k;
+  bool single = false;  ///< the product may be made in single precision
 };
 
 /// C := C - sum of A B^T over the terms; C is m x n, or its lower trapezoid where `lower`
 /// says so: then m >= n, and of each product the first n rows are symmetric.
 ///
 /// Of a term, the factors of the smaller rank are gathered beside those of others, so
-/// that C is updated by few products of many columns. Where one is in single precision so
-/// are the products, but for those with a tile that is in full and is not.
+/// that C is updated by few products of many columns. A product that may be made in
+/// single precision is where that is faster, tiles that are not in it being rounded
+/// first; so is one of two tiles in single precision.
 ///
 /// @param scratch  update_scratch() entries
 /// @return flops

@@ -163,9 +163,10 @@ TEST(CompressTile, RoundsWhereThatLosesNoMoreThanTheTolerance) {
     Place<double> tile = with_singular_values<double>(random, m, n, values);
     Place<double> given = tile;
     std::vector<double> scratch(static_cast<std::size_t>(compress_scratch(m, n)));
-    const auto [rank, single] = compress_and_round_tile(m, n, tile.entries.data(),
-                                                        tile.leading, tolerance, scratch);
+    const auto [rank, single, found] = compress_and_round_tile(
+        m, n, tile.entries.data(), tile.leading, tolerance, scratch);
     const double norm = rest(values, 0);
+    EXPECT_NEAR(found, norm, 1e-12 * norm);
     ++seen[single ? 1 : 0];
     const double most = tolerance * 0x1p24;
     EXPECT_TRUE(single || norm > 0.1 * most / (1 + std::sqrt(n)));
