@@ -62,7 +62,7 @@ template <class T>
 double stored(double m, double k, const Tile<T>& tile) {
   return tile.rank == kFullRank ? m * k : tile.rank * (m + k);
 }
-constexpr double kConversion = 64;
+constexpr double kConversion = 24;
 
 // Flops of C - A B^T, all of C; more or less, of two tiles that are compressed.
 template <class T>
