@@ -73,7 +73,8 @@ void add_input(CLI::App& app, SolveOptions& options) {
       ->type_name("FILE");
   app.add_option("--repeat", options.repeat,
                  "Factorise so many times, as with new values: the memory of one\n"
-                 "serves the next. Trace and report are of the last")
+                 "serves the next. The report is of the last; a trace has the\n"
+                 "median of each task's times, of the last nine at most")
       ->type_name("TIMES")
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--transposed", options.transposed,

@@ -9,6 +9,7 @@
 
 #include "espalier/io/run_record_io.h"
 #include "espalier/machine/code_pages.h"
+#include "espalier/model/run_medians.h"
 #include "solver/api/explain_solver.h"
 #include "solver/io/vector_io.h"
 #include "solver/memory/process_memory.h"
@@ -85,14 +86,15 @@ void leave_analysis(const SolveRun& run) {
 
 namespace {
 
-void write_trace(const SolveOptions& options, const Solver& solver, SolveRun& run) {
+void write_trace(const SolveOptions& options, const Solver& solver,
+                 const RunMedians& medians, SolveRun& run) {
   if (!run.factor.run) return;
   RunRecord& record = *run.factor.run;
+  medians.put_into(record);
   record.input = options.input_name();
   record.operation = name(solver.kind());
   record.order = name(options.solver.order);
   record.mapping = name(options.solver.mapping);
-  record.seconds = run.factor.seconds;
   if (run.bound) record.bound = solver.memory().tree_bound(*run.bound);
   write_run_record(options.trace, record);
   run.factor.run.reset();
@@ -104,15 +106,20 @@ std::optional<solver::NotPositiveDefinite> factorise(const SolveOptions& options
                                                      Solver& solver, SolveRun& run,
                                                      Progress& progress) {
   const solver::FactorKind tried = solver.kind();
+  RunMedians medians;
   for (std::int32_t time = 0; time < options.repeat; ++time) {
     progress.step("factorising");
+    run.factor.run.reset();  // room for the next one's
     auto factored = solver.factorise([&](double part) { progress.update(part); });
     if (!factored) return factored.error();
     run.factor = std::move(*factored);
     if (time == 0) run.first_factor_seconds = run.factor.seconds;
+    if (!run.factor.run) continue;
+    run.factor.run->seconds = run.factor.seconds;
+    medians.add(*run.factor.run);
   }
   run.cholesky_failed = solver.kind() != tried;
-  write_trace(options, solver, run);
+  write_trace(options, solver, medians, run);
   return std::nullopt;
 }
 

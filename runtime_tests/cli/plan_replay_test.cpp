@@ -64,6 +64,22 @@ TEST(SolveTrace, HasEveryTaskOnceAfterWhatItWaitsFor) {
   }
 }
 
+// The tasks of one factorisation, with times of several.
+TEST(SolveTrace, OfRepeatedFactorisationsHasEveryTaskOnce) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.path() + "/run.json";
+  const Outcome outcome =
+      solve_alone({"--grid", "16x16x16", "--repeat", "4", "--trace", trace});
+  expect_solved(outcome);
+  const json record = file_json(trace);
+  EXPECT_EQ(record["tasks"].size(), object(outcome)["tasks"]);
+  double work = 0;
+  for (const json& task : record["tasks"]) work += task["seconds"].get<double>();
+  const Outcome replayed = run({"plan", "--replay", trace, "--workers", "1", "--json"});
+  ASSERT_EQ(replayed.status, 0) << replayed.err;
+  EXPECT_GE(object(replayed)["replays"][0]["makespan_seconds"], work * (1 - 1e-9));
+}
+
 TEST(PlanReplay, RunsARecordOnOtherNumbersOfWorkers) {
   const TemporaryDirectory directory;
   const std::string trace = directory.path() + "/run.json";
