@@ -86,11 +86,9 @@ void leave_analysis(const SolveRun& run) {
 
 namespace {
 
-void write_trace(const SolveOptions& options, const Solver& solver,
-                 const RunMedians& medians, SolveRun& run) {
+void write_trace(const SolveOptions& options, const Solver& solver, SolveRun& run) {
   if (!run.factor.run) return;
   RunRecord& record = *run.factor.run;
-  medians.put_into(record);
   record.input = options.input_name();
   record.operation = name(solver.kind());
   record.order = name(options.solver.order);
@@ -106,7 +104,7 @@ std::optional<solver::NotPositiveDefinite> factorise(const SolveOptions& options
                                                      Solver& solver, SolveRun& run,
                                                      Progress& progress) {
   const solver::FactorKind tried = solver.kind();
-  RunMedians medians;
+  RunMedians medians;  // of one factorisation its times are: nothing is kept then
   for (std::int32_t time = 0; time < options.repeat; ++time) {
     progress.step("factorising");
     run.factor.run.reset();  // room for the next one's
@@ -116,10 +114,11 @@ std::optional<solver::NotPositiveDefinite> factorise(const SolveOptions& options
     if (time == 0) run.first_factor_seconds = run.factor.seconds;
     if (!run.factor.run) continue;
     run.factor.run->seconds = run.factor.seconds;
-    medians.add(*run.factor.run);
+    if (options.repeat > 1) medians.add(*run.factor.run);
   }
+  if (run.factor.run && options.repeat > 1) medians.put_into(*run.factor.run);
   run.cholesky_failed = solver.kind() != tried;
-  write_trace(options, solver, medians, run);
+  write_trace(options, solver, run);
   return std::nullopt;
 }
 

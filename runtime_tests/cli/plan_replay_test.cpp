@@ -22,6 +22,12 @@ json file_json(const std::string& path) {
   return json::parse(in);
 }
 
+double work_of(const json& record) {
+  double work = 0;
+  for (const json& task : record["tasks"]) work += task["seconds"].get<double>();
+  return work;
+}
+
 Outcome solve_alone(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "solve");
   arguments.insert(arguments.end(), {"--workers", "1", "--json"});
@@ -73,8 +79,7 @@ TEST(SolveTrace, OfRepeatedFactorisationsHasEveryTaskOnce) {
   expect_solved(outcome);
   const json record = file_json(trace);
   EXPECT_EQ(record["tasks"].size(), object(outcome)["tasks"]);
-  double work = 0;
-  for (const json& task : record["tasks"]) work += task["seconds"].get<double>();
+  const double work = work_of(record);
   const Outcome replayed = run({"plan", "--replay", trace, "--workers", "1", "--json"});
   ASSERT_EQ(replayed.status, 0) << replayed.err;
   EXPECT_GE(object(replayed)["replays"][0]["makespan_seconds"], work * (1 - 1e-9));
@@ -92,8 +97,7 @@ TEST(PlanReplay, RunsARecordOnOtherNumbersOfWorkers) {
   const json report = object(outcome);
   ASSERT_EQ(report["replays"].size(), 3u);
   const json record = file_json(trace);
-  double work = 0;
-  for (const json& task : record["tasks"]) work += task["seconds"].get<double>();
+  const double work = work_of(record);
   for (const json& replay : report["replays"]) {
     const double makespan = replay["makespan_seconds"], workers = replay["workers"];
     EXPECT_GE(makespan, work / workers * (1 - 1e-9));

@@ -18,10 +18,10 @@ namespace {
 // updated may lose.
 bool may_be_single(const LowRankPanel& panel, std::int32_t i, std::int32_t j,
                    std::int32_t k, const LowRankOptions& options) {
-  constexpr double kRounding = 0x1p-24;
   const std::size_t a = panel.number(i, k), b = panel.number(j, k);
   return panel.single[a] != 0 || panel.single[b] != 0 ||
-         kRounding * panel.norm[a] * panel.norm[b] <= options.contribution_tolerance;
+         kernels::kSingleRounding * panel.norm[a] * panel.norm[b] <=
+             options.contribution_tolerance;
 }
 
 }  // namespace

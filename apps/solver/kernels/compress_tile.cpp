@@ -218,9 +218,8 @@ class PivotedQr {
 };
 
 // What rounding to single precision loses of a tile, or of its factors, at most.
-double rounding(std::int32_t rank, double square) {
-  constexpr double kRounding = 0x1p-24;
-  return kRounding * (rank == kFullRank ? 1 : 1 + std::sqrt(rank)) * std::sqrt(square);
+double rounding(std::int32_t rank, double norm) {
+  return kSingleRounding * (rank == kFullRank ? 1 : 1 + std::sqrt(rank)) * norm;
 }
 
 // The square of the Frobenius norm.
@@ -267,14 +266,14 @@ std::int32_t compress_tile(std::int32_t m, std::int32_t n, T* a, std::int32_t ld
 RoundedTile compress_and_round_tile(std::int32_t m, std::int32_t n, double* a,
                                     std::int32_t lda, double tolerance,
                                     std::span<double> scratch) {
-  const double square = square_norm(m, n, a, lda);
+  const double norm = std::sqrt(square_norm(m, n, a, lda));
   const bool tries = m >= n && n <= kMostTileColumns;
-  if (tries && rounding(most_ranks(m, n), square) <= tolerance)
+  if (tries && rounding(most_ranks(m, n), norm) <= tolerance)
     return {compress(m, n, a, lda, tolerance, reinterpret_cast<float*>(scratch.data())),
-            true, std::sqrt(square)};
+            true, norm};
   const std::int32_t rank = compress_tile<double>(m, n, a, lda, tolerance, scratch);
   // U has orthonormal columns, V the norm.
-  return {rank, rounding(rank, square) <= tolerance, std::sqrt(square)};
+  return {rank, rounding(rank, norm) <= tolerance, norm};
 }
 
 template std::int32_t compress_tile(std::int32_t, std::int32_t, double*, std::int32_t,

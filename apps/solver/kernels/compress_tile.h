@@ -33,6 +33,9 @@ template <class T>
                                          std::int32_t lda, double tolerance,
                                          std::span<std::type_identity_t<T>> scratch);
 
+/// What rounding to single precision loses of a number, relative to it, at most.
+constexpr double kSingleRounding = 0x1p-24;
+
 /// A tile of compress_and_round_tile().
 struct RoundedTile {
   std::int32_t rank;  ///< of compress_tile()

@@ -56,13 +56,13 @@ Tile<P> in_precision(std::int32_t m, std::int32_t k, const Tile<T>& tile, P* wor
   }
 }
 
-// Entries that tiles have: to convert so many takes as long as kConversion flops of a
-// product in double precision take longer than those of one in single.
+// Entries of a tile to convert for a product in single precision, less those for one in
+// double.
 template <class T>
-double stored(double m, double k, const Tile<T>& tile) {
-  return tile.rank == kFullRank ? m * k : tile.rank * (m + k);
+double more_to_convert(double m, double k, const Tile<T>& tile) {
+  const double stored = tile.rank == kFullRank ? m * k : tile.rank * (m + k);
+  return tile.single != nullptr ? -stored : stored;
 }
-constexpr double kConversion = 24;
 
 // Flops of C - A B^T, all of C; more or less, of two tiles that are compressed.
 template <class T>
@@ -79,13 +79,13 @@ double product_flops(double m, double n, const TileTerm<T>& term) {
 template <class T>
 bool in_single(std::int32_t m, std::int32_t n, const TileTerm<T>& term) {
   if constexpr (std::is_same_v<T, float>) return false;
+  // An entry is converted while so many flops in double precision take longer than in
+  // single.
+  constexpr double kConversion = 24;
   const auto& [a, b, k, may_be] = term;
   if (a.single != nullptr && b.single != nullptr) return true;
-  if (!may_be) return false;
-  double more = 0;  // entries to convert than in double precision
-  more += a.single != nullptr ? -stored<T>(m, k, a) : stored<T>(m, k, a);
-  more += b.single != nullptr ? -stored<T>(n, k, b) : stored<T>(n, k, b);
-  return product_flops(m, n, term) >= kConversion * more;
+  return may_be && product_flops(m, n, term) >= kConversion * (more_to_convert(m, k, a) +
+                                                               more_to_convert(n, k, b));
 }
 
 /// An update C := C - X Y^T in P whose X and Y come column by column.
