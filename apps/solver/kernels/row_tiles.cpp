@@ -213,7 +213,8 @@ std::int32_t solve_rows(FactorKind kind, const PivotBlock<T>& block,
                   "scratch is short");
   const bool ldlt = kind == FactorKind::kLdlt;
   gather_columns(rows, ldlt ? block.row_order : block.column_order, block.width, scratch);
-  const auto most = static_cast<std::int32_t>(std::ssize(scratch) / kLeaf);
+  // By the block and not by what the caller has: bits follow how rows are parted.
+  const auto most = static_cast<std::int32_t>(pivot_scratch(kind, block.width) / kLeaf);
   std::int32_t kept = eliminated;
   for (std::int32_t i = 0; i < rows.rows; i += most) {
     const std::int32_t m = std::min(most, rows.rows - i), before = kept;

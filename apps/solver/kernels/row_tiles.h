@@ -24,7 +24,8 @@ namespace espalier::solver::kernels {
 ///
 /// @param block    its diagonal block, orders and d as factor_pivot_block() left them,
 ///                 `eliminated` columns of it; `below` and `right` are not looked at
-/// @param scratch  pivot_scratch(kind, width) entries; contents do not matter
+/// @param scratch  pivot_scratch(kind, width) entries or more, which changes no bit;
+///                 contents do not matter
 /// @return k
 /// @par Cost  eliminated (2 width - eliminated) flops a row
 template <class T>

@@ -92,6 +92,37 @@ TYPED_TEST(RowTiles, TakesWhatAllRowsTogetherTake) {
   }
 }
 
+// How many rows are treated together is the kernel's matter: a worker's scratch may be
+// larger for other reasons.
+TYPED_TEST(RowTiles, MoreScratchLeavesTheSameBits) {
+  using T = TypeParam;
+  constexpr std::int32_t kWidth = 150, kRows = 1501;
+  for (const FactorKind kind : this->pivoted()) {
+    const auto size = std::size_t{kWidth} * kWidth;
+    std::vector<T> diagonal(size), d(2 * kWidth), rows(std::size_t{kRows} * kWidth);
+    for (T& x : diagonal) x = this->value();
+    for (T& x : rows) x = this->value();
+    for (std::size_t j = 0; j < size; j += kWidth + 1) diagonal[j] = RealOf<T>(kWidth);
+    std::vector<std::int32_t> row_order(kWidth), column_order(kWidth);
+    const PivotBlock<T> block{kWidth,           diagonal.data(),     kWidth,  {}, {},
+                              row_order.data(), column_order.data(), d.data()};
+    const std::int64_t least = pivot_scratch(kind, kWidth);
+    std::vector<T> scratch(least);
+    ASSERT_EQ(factor_pivot_block(kind, block, {}, scratch).eliminated, kWidth);
+    const auto solve = [&](std::int64_t entries) {
+      std::vector<T> result = rows;
+      scratch.resize(entries);
+      EXPECT_EQ(
+          solve_rows(kind, block, kWidth, 1e-9, {result.data(), kRows, kRows}, scratch),
+          kWidth);
+      return result;
+    };
+    const std::vector<T> expected = solve(least);
+    EXPECT_EQ(solve(3 * least), expected);
+    EXPECT_EQ(solve(40 * least), expected);
+  }
+}
+
 TYPED_TEST(RowTiles, RowsThatAreNotFiniteKeepNothing) {
   for (const FactorKind kind : this->pivoted()) {
     auto a = this->draw_block(kind, 70, 30);
