@@ -132,11 +132,10 @@ void Solver::Impl::start_runtime() {
   runtime_->warm_up();
 }
 
-AnalyseOptions Solver::Impl::analyse_options(FactorKind kind) const {
+AnalyseOptions Solver::Impl::analyse_options() const {
   AnalyseOptions analysing = options_.analysis;
   analysing.workers = options_.workers;
   if (options_.low_rank > 0) analysing.clusters = {kLowRankPivots, kLowRankWidth};
-  if (may_be_whole() && !processes_) analysing.bundles.least_flops = whole_flops(kind);
   return analysing;
 }
 
@@ -154,7 +153,7 @@ void Solver::Impl::analyse_given(InputMatrix&& matrix, bool whole) {
   preparing.block_triangular &=
       options_.out_of_core.empty() && !processes_ && !whole && !options_.factor_parts;
   prepared_ = prepare(std::move(matrix), kind, preparing, options_.analysis.interrupt);
-  analysis_ = analyse(std::move(prepared_), analyse_options(kind));
+  analysis_ = analyse(std::move(prepared_), analyse_options());
 }
 
 // Ordered, scaled and matched without the kept variables, which come in at the end.
@@ -168,7 +167,7 @@ void Solver::Impl::analyse_inner(const InputMatrix& matrix) {
   PrepareOptions preparing = options_.prepare;
   preparing.block_triangular = false;
   prepared_ = prepare(std::move(inner), kind, preparing, options_.analysis.interrupt);
-  AnalyseOptions analysing = analyse_options(kind);
+  AnalyseOptions analysing = analyse_options();
   analysing.order = split.inner_order(options_.analysis.order);
   analysis_ = analyse(std::move(prepared_), analysing);
   keep_variables(matrix, split, prepared_, analysis_);
@@ -186,7 +185,7 @@ AssemblyOptions Solver::Impl::assembly_options(FactorKind kind) const {
           .entry_bytes = numeric_->entry_bytes(),
           .workers = tree_workers_,
           .whole = whole_,
-          .low_rank = options_.low_rank > 0 && kind == FactorKind::kCholesky};
+          .low_rank = options_.low_rank > 0 && kind == FactorKind::kCholesky && !whole_};
 }
 
 bool Solver::Impl::may_be_whole() const {

@@ -128,7 +128,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void take_symmetry(std::optional<ComplexSymmetry> complex);
   void take_numbers(const ComplexMatrix* numbers);
   void prepare_runtime();
-  [[nodiscard]] AnalyseOptions analyse_options(FactorKind kind) const;
+  [[nodiscard]] AnalyseOptions analyse_options() const;
   void analyse_given(InputMatrix&& matrix, bool whole = false);
   void analyse_inner(const InputMatrix& matrix);
   void build(FactorKind kind);

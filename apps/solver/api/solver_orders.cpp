@@ -64,7 +64,7 @@ void Solver::Impl::settle_order(std::optional<Bytes> bound) {
 }
 
 Analysis Solver::Impl::analyse_again(OrderingKind ordering) const {
-  AnalyseOptions analysing = analyse_options(tree_.kind);
+  AnalyseOptions analysing = analyse_options();
   analysing.ordering = ordering;
   Analysis next;
   next.symbolic =

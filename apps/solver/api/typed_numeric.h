@@ -91,7 +91,7 @@ class TypedNumeric : public Numeric {
   std::int64_t alone_entries(const Symbolic& symbolic,
                              const AssemblyTree& tree) const override {
     if (!std::is_same_v<T, double> || tree.kind == FactorKind::kLu) return 0;
-    return FrontSolve<T>({symbolic, tree, factor_}, false).local_entries();
+    return sequential_entries<T>({symbolic, tree, factor_}, 1);
   }
   void solve_alone(const Symbolic& symbolic, const AssemblyTree& tree,
                    std::span<double> x, std::span<double> work) const override {

@@ -35,6 +35,68 @@ bool eliminate(Front<T>& front) {
   return true;
 }
 
+// What a task of a front that is not compressed computes, once it is assembled.
+// @return false: no positive pivot (Cholesky)
+template <class T>
+bool compute_tile(const TileShape& shape, const TileTask& task, Front<T>& front) {
+  using Kind = TileTask::Kind;
+  const auto first_of = [&](std::int32_t block) {
+    return block < shape.blocks ? block_column(front.storage(), block).first
+                                : front.order();
+  };
+  const std::int32_t end = first_of(shape.first_block(task.row + 1));
+  switch (task.kind) {
+    case Kind::kFactor:
+      return front.factor(task.column, end);
+    case Kind::kSolve:
+      front.solve(task.column, first_of(shape.first_block(task.row)), end);
+      break;
+    case Kind::kAccept:
+      front.accept(task.column);
+      break;
+    case Kind::kUpdate:
+      front.update(task.column, task.source,
+                   first_of(std::max(shape.first_block(task.row), task.column)), end);
+      break;
+    case Kind::kFinish:
+      front.finish_pivots();
+      break;
+    case Kind::kAssemble:
+    case Kind::kAdd:
+    case Kind::kTake:
+    case Kind::kPutBack:
+      ESPALIER_ASSERT(false, "whoever has the tiles of the front does these");
+  }
+  return true;
+}
+
+// The same of a compressed front. @return whether nothing is left to do in its block column
+template <class T>
+bool compute_compressed(const TileShape& shape, const TileTask& task, Front<T>& front) {
+  using Kind = TileTask::Kind;
+  if (task.kind == Kind::kAccept) return true;
+  if (task.kind == Kind::kUpdate)
+    return front.update_by_tiles(task.column, task.row, task.source,
+                                 shape.sources_end(task.column, task.source));
+  const bool good = compute_tile(shape, task, front);
+  // Of a last block column that is all of a front's rows nothing is accepted.
+  return task.kind == Kind::kFactor && good && !shape.accepts(task.column);
+}
+
+// All tasks of a front, in an order of their own. @return false: a bad pivot
+template <class T, class Run>
+bool run_in_turn(const FrontContext<T>& context, const TileShape& shape, const Run& run) {
+  TileGraph graph(shape);
+  std::vector<TileTask> ready;
+  graph.start(ready);
+  for (std::size_t next = 0; next < ready.size() && !context.log.failed(); ++next) {
+    const TileTask task = ready[next];
+    run(task);
+    graph.end(task, ready);
+  }
+  return !context.log.failed();
+}
+
 // The fronts of one node in turn, with the stack of contribution blocks inside it.
 template <class T>
 class NodeRun {
@@ -67,7 +129,7 @@ class NodeRun {
       Front<T> front(context_, s, panel_, contribution);
       panel_ += tree_.sides() * tree_.panel(symbolic_, s).entries();
       const std::int64_t children = assemble(front);
-      if (!eliminate(front)) return;
+      if (!(tree_.is_tiled[s] ? eliminate_tiles(front) : eliminate(front))) return;
       if (!joins) close(s, contribution, children);
     }
     context_.log.add(alone_);
@@ -264,6 +326,14 @@ class NodeRun {
     return on_stack;
   }
 
+  // The operations that tasks of it would make. @return false: a bad pivot
+  bool eliminate_tiles(Front<T>& front) {
+    const TileShape shape = shape_of(context_, front);
+    return run_in_turn(context_, shape, [&](const TileTask& task) {
+      if (task.kind != TileTask::Kind::kAssemble) compute_tile(shape, task, front);
+    });
+  }
+
   // The front's contribution block takes the place of its children's.
   void close(std::int32_t s, T* contribution, std::int64_t children) {
     if (s == node_.last_front) return;
@@ -296,14 +366,8 @@ void run_tiled_front(const FrontContext<T>& context, std::int32_t node) {
                  context.contributions[node].template as<T>());
   const TileShape shape = shape_of(context, front);
   BlockAssembly<T> assembly(context, front, shape.slices);
-  TileGraph graph(shape);
-  std::vector<TileTask> ready;
-  graph.start(ready);
-  for (std::size_t next = 0; next < ready.size() && !context.log.failed(); ++next) {
-    const TileTask task = ready[next];
-    run_tile(shape, task, front, assembly);
-    graph.end(task, ready);
-  }
+  run_in_turn(context, shape,
+              [&](const TileTask& task) { run_tile(shape, task, front, assembly); });
 }
 
 }  // namespace
@@ -361,43 +425,14 @@ void run_tile(const TileShape& shape, const TileTask& task, Front<T>& front,
               BlockAssembly<T>& assembly) {
   using Kind = TileTask::Kind;
   const FlushSubnormals flush;
-  const auto first_of = [&](std::int32_t block) {
-    return block < shape.blocks ? block_column(front.storage(), block).first
-                                : front.order();
-  };
-  const std::int32_t end = first_of(shape.first_block(task.row + 1));
-  switch (task.kind) {
-    case Kind::kAssemble:
-      assembly.assemble(task.source);
-      return assembly.finish(task.source);
-    case Kind::kFactor:
-      // Of a last block column that is all of a front's rows nothing is accepted.
-      if (front.factor(task.column, end) && front.is_low_rank() &&
-          !shape.accepts(task.column))
-        assembly.put_together(task.column);
-      return;
-    case Kind::kSolve:
-      return front.solve(task.column, first_of(shape.first_block(task.row)), end);
-    case Kind::kAccept:
-      if (front.is_low_rank()) return assembly.put_together(task.column);
-      return front.accept(task.column);
-    case Kind::kUpdate:
-      if (front.is_low_rank()) {
-        if (front.update_by_tiles(task.column, task.row, task.source,
-                                  shape.sources_end(task.column, task.source)))
-          assembly.put_together(task.column);
-        return;
-      }
-      return front.update(task.column, task.source,
-                          first_of(std::max(shape.first_block(task.row), task.column)),
-                          end);
-    case Kind::kFinish:
-      return front.finish_pivots();
-    case Kind::kAdd:
-    case Kind::kTake:
-    case Kind::kPutBack:
-      ESPALIER_ASSERT(false, "these are for those who exchange parts of the front");
+  if (task.kind == Kind::kAssemble) {
+    assembly.assemble(task.source);
+    return assembly.finish(task.source);
   }
+  if (!front.is_low_rank())
+    compute_tile(shape, task, front);
+  else if (compute_compressed(shape, task, front))
+    assembly.put_together(task.column);
 }
 
 template <class T>

@@ -7,24 +7,13 @@
 
 #include "solver/memory/read_limit.h"
 #include "solver/runtime/node_sweep.h"
+#include "solver/solve/unit_sums.h"
 
 namespace espalier::solver {
 namespace {
 
 bool contains(std::span<const std::int8_t> forest, std::size_t node) {
   return forest.empty() || forest[node] != 0;
-}
-
-// Where each node's vector for its ancestors' rows begins, for one right-hand side.
-std::vector<std::int64_t> out_starts(const Symbolic& symbolic, const AssemblyTree& tree,
-                                     std::span<const std::int8_t> forest) {
-  std::vector<std::int64_t> start(1, 0);
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    const auto rows = symbolic.rows_of(tree.nodes[i].last_front);
-    start.push_back(start.back() +
-                    (contains(forest, i) ? static_cast<std::int64_t>(rows.size()) : 0));
-  }
-  return start;
 }
 
 template <class T>
@@ -82,7 +71,7 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       count_(count),
       forest_(std::move(forest)),
       local_entries_(most_local_entries(view, forest_)),
-      out_start_(out_starts(view.symbolic, view.tree, forest_)),
+      out_start_(sum_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
       scratch_each_(worker_bytes<T>(local_entries_, longest(out_start_), count)),
       read_limit_(read_limit) {
@@ -98,7 +87,7 @@ Bytes TreeSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree
     if (contains(forest, static_cast<std::size_t>(tree.node_of_front[s])))
       local = std::max(local, FrontSolve<T>::local_entries(symbolic.front_order(s),
                                                            tree.block_width[s], 0));
-  const std::vector<std::int64_t> start = out_starts(symbolic, tree, forest);
+  const std::vector<std::int64_t> start = sum_starts(symbolic, tree, forest);
   return checked_add(workers * worker_bytes<T>(local, longest(start), count),
                      PageBuffer::footprint(checked_mul(start.back() * count, sizeof(T))));
 }

@@ -60,8 +60,8 @@ auto FrontSolve<T>::narrow(std::int32_t front, std::int32_t count, const T* stor
   const std::int32_t pivots = symbolic.pivots(front);
   const bool several_blocks = pivots > view_.tree.block_width[front];
   if (pivots > (count == 1 ? kNarrow : kNarrowOfTwo) || count > kFewVectors ||
-      several_blocks || view_.factor.front[front].delays ||
-      view_.factor.front[front].low_rank)
+      several_blocks || view_.tree.is_tiled[front] ||
+      view_.factor.front[front].delays || view_.factor.front[front].low_rank)
     return std::nullopt;
   const FactorKind kind = view_.tree.kind;
   const std::int32_t order = symbolic.front_order(front);

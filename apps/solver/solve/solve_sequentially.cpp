@@ -2,6 +2,7 @@
 
 #include "solver/solve/paced_ask.h"
 #include "solver/solve/triangular_solve.h"
+#include "solver/solve/unit_sums.h"
 
 namespace espalier::solver {
 
@@ -22,26 +23,39 @@ Bytes NodeStorage<T>::bytes_to_read(const FactorView<T>& view, std::int32_t node
 }
 
 template <class T>
-void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
-                        const Vectors<T>& x, const std::function<void()>& ask) {
-  const std::int64_t entries = FrontSolve<T>(view, transposed).local_entries();
-  std::vector<T> local(static_cast<std::size_t>(entries * b.count));
-  solve_sequentially<T>(view, transposed, b, x, local, ask);
+std::int64_t sequential_entries(const FactorView<T>& view, std::int32_t count) {
+  return FrontSolve<T>(view, false).local_entries() * count +
+         UnitSums<T>::entries(view.symbolic, view.tree, count);
 }
 
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
-                        const Vectors<T>& x, std::span<T> local,
+                        const Vectors<T>& x, const std::function<void()>& ask) {
+  std::vector<T> work(static_cast<std::size_t>(sequential_entries(view, b.count)));
+  solve_sequentially<T>(view, transposed, b, x, work, ask);
+}
+
+template <class T>
+void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
+                        const Vectors<T>& x, std::span<T> work,
                         const std::function<void()>& ask) {
   const FrontSolve<T> solve(view, transposed);
   PacedAsk paced(ask);
+  const std::int64_t entries = UnitSums<T>::entries(view.symbolic, view.tree, b.count);
+  UnitSums<T> sums(view.symbolic, view.tree, b, work.first(entries));
+  T* const local = work.data() + entries;
   const auto nodes = static_cast<std::int32_t>(view.tree.nodes.size());
+  std::size_t unit = 0;
   for (std::int32_t node = 0; node < nodes; ++node) {
     const NodeStorage<T> storage(view, node);
-    const AssemblyTree::Node& fronts = view.tree.nodes[node];
-    for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s) {
-      paced.before(solve.panel_entries(s) * b.count);
-      solve.forward(s, storage.data(), b, {}, local.data());
+    for (; unit < view.tree.units.size(); ++unit) {
+      const auto [begin, end] = view.tree.units[unit];
+      if (begin > view.tree.nodes[node].last_front) break;
+      const AncestorRows<T> ancestors = sums.open(unit);
+      for (std::int32_t s = begin; s < end; ++s) {
+        paced.before(solve.panel_entries(s) * b.count);
+        solve.forward(s, storage.data(), b, ancestors, local);
+      }
     }
   }
   for (std::int32_t node = nodes - 1; node >= 0; --node) {
@@ -49,13 +63,14 @@ void solve_sequentially(const FactorView<T>& view, bool transposed, const Vector
     const AssemblyTree::Node& fronts = view.tree.nodes[node];
     for (std::int32_t s = fronts.last_front; s >= fronts.first_front; --s) {
       paced.before(solve.panel_entries(s) * b.count);
-      solve.backward(s, storage.data(), b, x, local.data());
+      solve.backward(s, storage.data(), b, x, local);
     }
   }
 }
 
 #define ESPALIER_INSTANTIATE(T)                                                      \
   template class NodeStorage<T>;                                                     \
+  template std::int64_t sequential_entries(const FactorView<T>&, std::int32_t);      \
   template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&,    \
                                    const Vectors<T>&, const std::function<void()>&); \
   template void solve_sequentially(const FactorView<T>&, bool, const Vectors<T>&,    \

@@ -184,11 +184,12 @@ class FrontSolve {
   void backward_alone(std::int32_t front, const T* storage, const Vectors<T>& z,
                       const Vectors<T>& x) const;
   // A front of few pivots, but not of one, of Cholesky: in the places of the vectors
-  // themselves.
+  // themselves. As all that follows not of one in tiles: processes may share it, and have
+  // it by blocks.
   [[nodiscard]] bool has_few_pivots(std::int32_t front, std::int32_t count) const {
     const std::int32_t pivots = view_.symbolic.pivots(front);
-    return view_.tree.kind == FactorKind::kCholesky && pivots > 1 &&
-           pivots <= kernels::kFewPivots && count <= kFewVectors &&
+    return view_.tree.kind == FactorKind::kCholesky && !view_.tree.is_tiled[front] &&
+           pivots > 1 && pivots <= kernels::kFewPivots && count <= kFewVectors &&
            pivots <= view_.tree.block_width[front] && !view_.factor.front[front].low_rank;
   }
   [[nodiscard]] kernels::FewPivots<T> few_pivots(std::int32_t front,
@@ -203,7 +204,8 @@ class FrontSolve {
                     const Vectors<T>& x) const;
   // A front of one pivot, without delays.
   [[nodiscard]] bool is_single(std::int32_t front) const {
-    return view_.symbolic.pivots(front) == 1 && !view_.factor.front[front].delays;
+    return view_.symbolic.pivots(front) == 1 && !view_.tree.is_tiled[front] &&
+           !view_.factor.front[front].delays;
   }
   void forward_single(std::int32_t front, const T* storage, const Vectors<T>& b,
                       const AncestorRows<T>& ancestors) const;
@@ -248,17 +250,23 @@ class FrontSolve {
   TileRunner* tiles_;
 };
 
-/// x := A^-1 b, or A^-T b, in elimination order, by one thread. b is overwritten.
+/// Entries of work space that solve_sequentially() needs for so many vectors.
+template <class T>
+[[nodiscard]] std::int64_t sequential_entries(const FactorView<T>& view,
+                                              std::int32_t count);
+
+/// x := A^-1 b, or A^-T b, in elimination order, by one thread: to the same bits as
+/// TreeSolve. b is overwritten.
 ///
 /// @param ask  called between fronts, see PacedAsk; what it throws is thrown
 /// @par Cost  4 flops for each entry of the factor and vector
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
                         const Vectors<T>& x, const std::function<void()>& ask = {});
-/// @param local  FrontSolve::local_entries() of work space for each vector
+/// @param work  sequential_entries() of work space
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
-                        const Vectors<T>& x, std::span<T> local,
+                        const Vectors<T>& x, std::span<T> work,
                         const std::function<void()>& ask = {});
 
 }  // namespace espalier::solver

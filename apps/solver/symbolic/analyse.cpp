@@ -178,8 +178,7 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
 
   on_pool(worth(symbolic.row_start.back(), threads), given.size, [&](TaskPool& pool) {
     fill_rows(eliminated.rows, column_order, pool, symbolic);
-    if (symbolic.factor_flops >= options.bundles.least_flops)
-      symbolic = bundle_siblings(std::move(symbolic), options.bundles);
+    symbolic = bundle_siblings(std::move(symbolic), options.bundles);
   });
   if (options.clusters.least_pivots > 0)
     cluster_pivots(given, options.clusters, symbolic);

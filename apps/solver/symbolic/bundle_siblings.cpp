@@ -138,6 +138,9 @@ class Bundler {
 }  // namespace
 
 Symbolic bundle_siblings(Symbolic symbolic, const BundleOptions& options) {
+  Flops work = 0;  // of all: below parent_work there is no such parent
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s) work += front_cost(symbolic, s, 1);
+  if (work < options.parent_work) return symbolic;
   Bundler bundler(symbolic, options);
   bundler.run();
   bundler.apply();

@@ -52,12 +52,10 @@ void link_children(const Symbolic& symbolic, AssemblyTree& tree) {
   tree.next_sibling = std::move(next_sibling);
 }
 
-// One node of all, which takes no costs.
-void group_all(const Symbolic& symbolic, const AssemblyOptions& options,
-               AssemblyTree& tree) {
-  const auto fronts = static_cast<std::size_t>(symbolic.fronts());
-  tree.node_of_front = std::vector<std::int32_t>(fronts, 0);
-  tree.block_width = std::vector<std::int32_t>(fronts, options.block_width);
+// One node of all, whose fronts stay as those of many are.
+void join_nodes(const Symbolic& symbolic, AssemblyTree& tree) {
+  tree.node_of_front = std::vector<std::int32_t>(symbolic.parent.size(), 0);
+  tree.nodes.clear();
   if (symbolic.fronts() > 0)
     tree.nodes.push_back({.first_front = 0, .last_front = symbolic.fronts() - 1});
 }
@@ -88,6 +86,8 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   };
   const auto fronts = static_cast<std::size_t>(symbolic.fronts());
   std::vector<std::int32_t> node_of_front(fronts), width(fronts, options.block_width);
+  std::vector<std::int8_t> is_tiled(fronts, 0);
+  std::vector<IndexRange> units;
   std::int32_t first = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t parent = symbolic.parent[s];
@@ -98,6 +98,8 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
       continue;
     AssemblyTree::Node node{.first_front = first, .last_front = s};
     node.tiled = is_large(s);
+    is_tiled[s] = node.tiled ? 1 : 0;
+    units.push_back({first, s + 1});
     node.low_rank =
         options.low_rank && node.tiled && symbolic.pivots(s) >= kLowRankPivots;
     if (node.low_rank)
@@ -109,6 +111,8 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   }
   tree.node_of_front = std::move(node_of_front);
   tree.block_width = std::move(width);
+  tree.is_tiled = std::move(is_tiled);
+  tree.units = std::move(units);
 }
 
 bool joins(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t s) {
@@ -519,9 +523,9 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   tree.tile_flops = options.tile_flops;
   tree.window = std::clamp(options.workers / options.processes, 1, kMostAssembled);
   link_children(symbolic, tree);
-  options.whole ? group_all(symbolic, options, tree)
-                : group_fronts(symbolic, options, tree);
+  group_fronts(symbolic, options, tree);
   find_joined(symbolic, tree);
+  if (options.whole) join_nodes(symbolic, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
     measure_blocks(symbolic, options, tree, node);
     measure_stack(symbolic, tree, node, nullptr);

@@ -8,6 +8,7 @@
 #include "solver/matrix/matrix_kind.h"
 #include "solver/memory/page_choice.h"
 #include "solver/symbolic/symbolic.h"
+#include "solver/tree/row_strips.h"
 #include "solver/tree/shared_list.h"
 #include "solver/tree/tile_graph.h"
 #include "solver/tree/trapezoid.h"
@@ -19,7 +20,7 @@ struct AssemblyOptions {
   Bytes entry_bytes = sizeof(double);
   std::int32_t workers = 1;    ///< of all processes
   std::int32_t processes = 1;  ///< that share the workers evenly
-  /// All fronts are one node, which one thread runs without a runtime.
+  /// All fronts are one node, which one thread runs without a runtime: to the same bits.
   bool whole = false;
   /// a subtree with less than this part of the work is one task …
   double subtree_fraction = 1e-3;
@@ -60,7 +61,8 @@ struct AssemblyOptions {
 /// The fronts of a factor grouped into the nodes that the runtime admits and runs, and
 /// the memory and work of each, as a TaskTree whose task i is node i.
 ///
-/// In one process neither the nodes nor their tiles depend on the number of workers:
+/// In one process neither the nodes nor their tiles depend on the number of workers, and
+/// one node of all fronts keeps what the nodes would be, as `units`, and their tiles:
 /// whoever factors the matrix makes the same operations in the same order.
 ///
 /// A node is a subtree of small fronts or a stretch of a path of tiny ones, run by one
@@ -145,10 +147,15 @@ struct AssemblyTree {
   SharedList<std::int32_t> node_of_front;
   SharedList<std::int32_t> block_width;                ///< for both its Trapezoids
   SharedList<std::int32_t> first_child, next_sibling;  ///< -1: none
+  SharedList<std::int8_t> is_tiled;                    ///< whether it is cut into tiles
+  /// Fronts [begin, end), one range after the other, what each of which does to rows
+  /// beyond it is summed up by itself in a solve: the nodes, or in a node of all fronts
+  /// what would be nodes.
+  SharedList<IndexRange> units;
   /// Whether a front, a leaf, adds to the contribution block of the sibling right before
-  /// it, which is inside the same node, has the same rows and is on top of the node's
+  /// it, which is inside the same unit, has the same rows and is on top of the node's
   /// stack then: their parent takes the sum of both. Leaves of hubs and of borders of
-  /// dense rows are many of these. Never a node's last front, whose block is by itself.
+  /// dense rows are many of these. Never a unit's last front, whose block is by itself.
   std::vector<bool> joins_previous;
   TaskTree tasks;
   std::vector<double> max_workers;  ///< that a node can use, for the simulation

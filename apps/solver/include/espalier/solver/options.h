@@ -53,9 +53,6 @@ struct AmalgamationOptions {
 /// pages, so that a hundred thousand small leaves of one front would take a hundred times
 /// their factor, more than their time, and more mappings than a system allows.
 struct BundleOptions {
-  /// Factors of fewer operations are left as they are: whoever asks for them does so
-  /// without tasks.
-  Flops least_flops = 0;
   /// Siblings whose common subtree has at least this work: below it all is one task
   /// anyway …
   Flops parent_work = 2e7;
