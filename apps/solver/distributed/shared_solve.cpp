@@ -125,6 +125,10 @@ void SharedSolve<T>::forward(std::int32_t node) {
   const auto panels = own_panels(at, runs);
   begin_vector(at);
   pass_on_sums(at);
+  if (is_narrow(at)) {
+    if (panels) forward_narrow(at, panels->data());
+    return;
+  }
   for (std::size_t k = 0; panels && k < runs.size(); ++k) {
     const BlockRun& run = runs[k];
     if (owner_in_run(at, run) != communicator_.rank()) continue;
@@ -146,6 +150,18 @@ void SharedSolve<T>::forward(std::int32_t node) {
       send_slots(at, run.end, communicator_.rank(), owner_at(at, run.end),
                  MessageTag::kForward);
   }
+}
+
+// By loops, as one process does: all of the front is at the owner of its one block column,
+// and so is what the children left.
+template <class T>
+void SharedSolve<T>::forward_narrow(const Open& at, const T* panel) const {
+  const auto rows = view_.symbolic.rows_of(at.front);
+  from_vector(at, 0, at.panel.columns(), false, b_);
+  const AncestorRows<T> ancestors{view_.symbolic.first_column[at.front + 1], rows,
+                                  space_.places.data(),
+                                  {out(at.node), std::ssize(rows), b_.count}};
+  fronts_.forward(at.front, panel, b_, ancestors, vector(at).data);
 }
 
 // At the first owners: the right-hand sides of the front's own rows, and what the
@@ -210,7 +226,8 @@ void SharedSolve<T>::backward(std::int32_t node) {
   const auto panels = own_panels(at, runs);
   const std::int32_t columns = at.panel.columns();
   const Vectors<T> v = vector(at);
-  for (std::size_t k = runs.size(); panels && k-- > 0;) {
+  if (panels && is_narrow(at)) fronts_.backward(at.front, panels->data(), b_, x_, v.data);
+  for (std::size_t k = is_narrow(at) ? 0 : runs.size(); panels && k-- > 0;) {
     const BlockRun& run = runs[k];
     if (owner_in_run(at, run) != communicator_.rank()) continue;
     const std::int32_t first = at.panel.first(run.begin),

@@ -114,6 +114,11 @@ class SharedSolve {
   [[nodiscard]] std::vector<Passage> passages(const Open& at, const Child& child) const;
   void forward(std::int32_t node);
   void backward(std::int32_t node);
+  // Then it has one block column.
+  [[nodiscard]] bool is_narrow(const Open& at) const {
+    return fronts_.is_narrow(at.front, b_.count);
+  }
+  void forward_narrow(const Open& at, const T* panel) const;
   void keep_slots(const Open& at) const;
   void pass_on_sums(const Open& at) const;
   void keep_out(const Open& at) const;

@@ -154,8 +154,7 @@ BlockColumn<T> Front<T>::tried_column(std::int32_t block) const {
 template <class T>
 std::vector<IndexRange> Front<T>::row_groups(std::int32_t begin, std::int32_t end) const {
   const AssemblyTree& tree = context_.tree;
-  if (!tree.is_tiled[front_] && !tree.nodes[tree.node_of_front[front_]].shared)
-    return {{begin, end}};
+  if (!tree.is_tiled[front_]) return {{begin, end}};
   const TileShape shape =
       tile_shape(tree, front_, panels(), blocks(), false,
                  panels() - tree.panel(context_.symbolic, front_).blocks());

@@ -16,6 +16,39 @@ bool contains(std::span<const std::int8_t> forest, std::size_t node) {
   return forest.empty() || forest[node] != 0;
 }
 
+// Where each node's vector for its ancestors' rows begins, for one right-hand side.
+std::vector<std::int64_t> out_starts(const Symbolic& symbolic, const AssemblyTree& tree,
+                                     std::span<const std::int8_t> forest) {
+  std::vector<std::int64_t> start(1, 0);
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const auto rows = symbolic.rows_of(tree.nodes[i].last_front);
+    start.push_back(start.back() +
+                    (contains(forest, i) ? static_cast<std::int64_t>(rows.size()) : 0));
+  }
+  return start;
+}
+
+// What a worker needs beside a front's own vectors, at most over the nodes: for units
+// inside a node.
+struct UnitSizes {
+  std::int64_t sums = 0, places = 0;
+};
+
+template <class T>
+UnitSizes unit_sizes(const Symbolic& symbolic, const AssemblyTree& tree,
+                     std::span<const std::int8_t> forest) {
+  UnitSizes most;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    if (!contains(forest, i)) continue;
+    const auto units = tree.units_of(tree.nodes[i]);
+    if (units.size() > 1)  // the last one's sums are the node's
+      most.sums =
+          std::max(most.sums, UnitSums<T>::entries(symbolic, units.first(units.size() - 1)));
+    most.places = std::max(most.places, UnitSums<T>::most_rows(symbolic, units));
+  }
+  return most;
+}
+
 template <class T>
 std::int64_t most_local_entries(const FactorView<T>& view,
                                 std::span<const std::int8_t> forest) {
@@ -27,20 +60,13 @@ std::int64_t most_local_entries(const FactorView<T>& view,
   return most;
 }
 
-// Of the vectors that begin there, one after the other.
-std::int64_t longest(const std::vector<std::int64_t>& start) {
-  std::int64_t most = 0;
-  for (std::size_t i = 1; i < start.size(); ++i)
-    most = std::max(most, start[i] - start[i - 1]);
-  return most;
-}
-
-// Vectors of a front, and a place for each row that it has in a node's vector.
+// Vectors of a front and of units, and a place for each row that it has in theirs.
 template <class T>
-Bytes worker_bytes(std::int64_t local_entries, std::int64_t places, std::int32_t count) {
+Bytes worker_bytes(std::int64_t local_entries, const UnitSizes& units,
+                   std::int32_t count) {
   return PageBuffer::footprint(
-      checked_add(checked_mul(local_entries * count, sizeof(T)),
-                  places * static_cast<Bytes>(sizeof(std::int32_t))));
+      checked_add(checked_mul((local_entries + units.sums) * count, sizeof(T)),
+                  units.places * static_cast<Bytes>(sizeof(std::int32_t))));
 }
 
 // Nodes whose subtree has one of the rows.
@@ -71,9 +97,11 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       count_(count),
       forest_(std::move(forest)),
       local_entries_(most_local_entries(view, forest_)),
-      out_start_(sum_starts(view.symbolic, view.tree, forest_)),
+      sum_entries_(unit_sizes<T>(view.symbolic, view.tree, forest_).sums),
+      out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
-      scratch_each_(worker_bytes<T>(local_entries_, longest(out_start_), count)),
+      scratch_each_(worker_bytes<T>(
+          local_entries_, unit_sizes<T>(view.symbolic, view.tree, forest_), count)),
       read_limit_(read_limit) {
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());
 }
@@ -87,8 +115,8 @@ Bytes TreeSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree
     if (contains(forest, static_cast<std::size_t>(tree.node_of_front[s])))
       local = std::max(local, FrontSolve<T>::local_entries(symbolic.front_order(s),
                                                            tree.block_width[s], 0));
-  const std::vector<std::int64_t> start = sum_starts(symbolic, tree, forest);
-  return checked_add(workers * worker_bytes<T>(local, longest(start), count),
+  const std::vector<std::int64_t> start = out_starts(symbolic, tree, forest);
+  return checked_add(workers * worker_bytes<T>(local, unit_sizes<T>(symbolic, tree, forest), count),
                      PageBuffer::footprint(checked_mul(start.back() * count, sizeof(T))));
 }
 
@@ -171,11 +199,7 @@ class TreeSolve<T>::Upward : public Sweep {
     const auto parent = this->of_.parent(node);
     if (parent && --waiting_[*parent] == 0) this->submit(*parent);
   }
-  void assemble(std::int32_t node, const AncestorRows<T>& ancestors);
-  [[nodiscard]] std::int32_t* places() const {
-    return reinterpret_cast<std::int32_t*>(this->local() +
-                                           this->of_.local_entries_ * this->of_.count_);
-  }
+  [[nodiscard]] UnitSums<T> sums_of(std::int32_t node) const;
 
   std::vector<std::int8_t> has_entries_;            // right-hand sides, in the subtree
   std::vector<std::atomic<std::int32_t>> waiting_;  // for so many nodes
@@ -202,28 +226,35 @@ void TreeSolve<T>::Upward::sweep(const Ask& ask) {
 template <class T>
 void TreeSolve<T>::Upward::visit(std::int32_t node) {
   if (has_entries_[node] == 0) return;
-  const Symbolic& symbolic = this->of_.view_.symbolic;
-  const AssemblyTree::Node& fronts = this->of_.view_.tree.nodes[node];
-  const Vectors<T> out = this->of_.out_vectors(node, this->b_.count);
-  std::fill_n(out.data, out.stride * out.count, T{0});
-  const AncestorRows<T> ancestors{symbolic.first_column[fronts.last_front + 1],
-                                  symbolic.rows_of(fronts.last_front), places(), out};
-  assemble(node, ancestors);
-  const Panels panels(this->read_limit_, this->of_.view_, node);
-  for (std::int32_t s = fronts.first_front; s <= fronts.last_front; ++s)
-    this->fronts_.forward(s, panels.data(), this->b_, ancestors, this->local());
+  const FactorView<T>& view = this->of_.view_;
+  const auto units = view.tree.units_of(view.tree.nodes[node]);
+  UnitSums<T> sums = sums_of(node);
+  const Panels panels(this->read_limit_, view, node);
+  for (const IndexRange& unit : units) {
+    const AncestorRows<T> ancestors =
+        unit.end == units.back().end
+            ? sums.open(unit, this->of_.out_vectors(node, this->b_.count))
+            : sums.open(unit);
+    for (std::int32_t s = unit.begin; s < unit.end; ++s)
+      this->fronts_.forward(s, panels.data(), this->b_, ancestors, this->local());
+  }
 }
 
-// What the children did to rows of this node and of its ancestors.
+// Of a node's units, with what other nodes did to their rows.
 template <class T>
-void TreeSolve<T>::Upward::assemble(std::int32_t node, const AncestorRows<T>& ancestors) {
+UnitSums<T> TreeSolve<T>::Upward::sums_of(std::int32_t node) const {
   const FactorView<T>& view = this->of_.view_;
+  T* const stack = this->local() + this->of_.local_entries_ * this->of_.count_;
+  UnitSums<T> sums(view.symbolic, this->b_, stack,
+                   reinterpret_cast<std::int32_t*>(stack + this->of_.sum_entries_ *
+                                                               this->of_.count_));
   for (const TaskId child : this->children(node)) {
     const auto c = static_cast<std::int32_t>(index(child));
     if (has_entries_[c] != 0)
-      ancestors.add(view.symbolic.rows_of(view.tree.nodes[c].last_front),
-                    this->of_.out_vectors(c, this->b_.count), this->b_);
+      sums.add_child(view.tree.nodes[c].last_front,
+                     this->of_.out_vectors(c, this->b_.count));
   }
+  return sums;
 }
 
 // From the roots to the leaves.

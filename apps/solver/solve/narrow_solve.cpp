@@ -54,15 +54,25 @@ void FrontSolve<T>::backward_few(std::int32_t front, const T* storage,
 }
 
 template <class T>
+bool FrontSolve<T>::is_narrow(std::int32_t front, std::int32_t count) const {
+  return is_alone(front) || is_single(front) || has_few_pivots(front, count) ||
+         has_narrow_panel(front, count);
+}
+
+template <class T>
+bool FrontSolve<T>::has_narrow_panel(std::int32_t front, std::int32_t count) const {
+  const std::int32_t pivots = view_.symbolic.pivots(front);
+  return pivots <= (count == 1 ? kNarrow : kNarrowOfTwo) && count <= kFewVectors &&
+         pivots <= view_.tree.block_width[front] && !view_.tree.is_tiled[front] &&
+         !view_.factor.front[front].delays && !view_.factor.front[front].low_rank;
+}
+
+template <class T>
 auto FrontSolve<T>::narrow(std::int32_t front, std::int32_t count, const T* storage) const
     -> std::optional<Narrow> {
+  if (!has_narrow_panel(front, count)) return std::nullopt;
   const Symbolic& symbolic = view_.symbolic;
   const std::int32_t pivots = symbolic.pivots(front);
-  const bool several_blocks = pivots > view_.tree.block_width[front];
-  if (pivots > (count == 1 ? kNarrow : kNarrowOfTwo) || count > kFewVectors ||
-      several_blocks || view_.tree.is_tiled[front] ||
-      view_.factor.front[front].delays || view_.factor.front[front].low_rank)
-    return std::nullopt;
   const FactorKind kind = view_.tree.kind;
   const std::int32_t order = symbolic.front_order(front);
   const std::int32_t first = symbolic.first_column[front];
@@ -197,6 +207,8 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
                                            const AncestorRows<T>&) const;                \
   template void FrontSolve<T>::backward_few(std::int32_t, const T*, const Vectors<T>&,   \
                                             const Vectors<T>&) const;                    \
+  template bool FrontSolve<T>::is_narrow(std::int32_t, std::int32_t) const;              \
+  template bool FrontSolve<T>::has_narrow_panel(std::int32_t, std::int32_t) const;       \
   template std::optional<FrontSolve<T>::Narrow> FrontSolve<T>::narrow(                   \
       std::int32_t, std::int32_t, const T*) const;                                       \
   template void FrontSolve<T>::forward_narrow(                                           \

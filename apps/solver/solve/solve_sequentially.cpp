@@ -22,10 +22,24 @@ Bytes NodeStorage<T>::bytes_to_read(const FactorView<T>& view, std::int32_t node
   return fronts.factor_at >= 0 ? fronts.factor_bytes : 0;
 }
 
+namespace {
+
+// Of a stretch of places in entries.
+template <class T>
+std::int64_t place_entries(const FactorView<T>& view) {
+  const std::int64_t rows = UnitSums<T>::most_rows(view.symbolic, view.tree.units);
+  constexpr std::int64_t kPlaces = sizeof(T) / sizeof(std::int32_t);
+  return (rows + kPlaces - 1) / kPlaces;
+}
+
+}  // namespace
+
 template <class T>
 std::int64_t sequential_entries(const FactorView<T>& view, std::int32_t count) {
-  return FrontSolve<T>(view, false).local_entries() * count +
-         UnitSums<T>::entries(view.symbolic, view.tree, count);
+  const std::int64_t local = FrontSolve<T>(view, false).local_entries() * count;
+  if (view.tree.units.size() <= 1) return local;
+  return local + place_entries(view) +
+         UnitSums<T>::entries(view.symbolic, view.tree.units) * count;
 }
 
 template <class T>
@@ -41,18 +55,17 @@ void solve_sequentially(const FactorView<T>& view, bool transposed, const Vector
                         const std::function<void()>& ask) {
   const FrontSolve<T> solve(view, transposed);
   PacedAsk paced(ask);
-  const std::int64_t entries = UnitSums<T>::entries(view.symbolic, view.tree, b.count);
-  UnitSums<T> sums(view.symbolic, view.tree, b, work.first(entries));
-  T* const local = work.data() + entries;
+  T* const local = work.data();
+  T* const places = local + solve.local_entries() * b.count;
+  const bool one = view.tree.units.size() <= 1;
+  UnitSums<T> sums(view.symbolic, b, one ? nullptr : places + place_entries(view),
+                   reinterpret_cast<std::int32_t*>(places));
   const auto nodes = static_cast<std::int32_t>(view.tree.nodes.size());
-  std::size_t unit = 0;
   for (std::int32_t node = 0; node < nodes; ++node) {
     const NodeStorage<T> storage(view, node);
-    for (; unit < view.tree.units.size(); ++unit) {
-      const auto [begin, end] = view.tree.units[unit];
-      if (begin > view.tree.nodes[node].last_front) break;
-      const AncestorRows<T> ancestors = sums.open(unit);
-      for (std::int32_t s = begin; s < end; ++s) {
+    for (const IndexRange& unit : view.tree.units_of(view.tree.nodes[node])) {
+      const AncestorRows<T> ancestors = one ? AncestorRows<T>{} : sums.open(unit);
+      for (std::int32_t s = unit.begin; s < unit.end; ++s) {
         paced.before(solve.panel_entries(s) * b.count);
         solve.forward(s, storage.data(), b, ancestors, local);
       }

@@ -130,6 +130,10 @@ class FrontSolve {
                               IndexRange rows, const Vectors<T>& y,
                               const Vectors<T>& part) const;
 
+  /// Whether forward() and backward() take a front by loops, not block by block: a small
+  /// one of few pivots.
+  [[nodiscard]] bool is_narrow(std::int32_t front, std::int32_t count) const;
+
   /// Slots of the blocks before `block`.
   [[nodiscard]] std::int32_t slots_before(std::int32_t front, std::int32_t block) const;
 
@@ -184,8 +188,8 @@ class FrontSolve {
   void backward_alone(std::int32_t front, const T* storage, const Vectors<T>& z,
                       const Vectors<T>& x) const;
   // A front of few pivots, but not of one, of Cholesky: in the places of the vectors
-  // themselves. As all that follows not of one in tiles: processes may share it, and have
-  // it by blocks.
+  // themselves. As all that follows not one in tiles, whose rows may be at several
+  // processes.
   [[nodiscard]] bool has_few_pivots(std::int32_t front, std::int32_t count) const {
     const std::int32_t pivots = view_.symbolic.pivots(front);
     return view_.tree.kind == FactorKind::kCholesky && !view_.tree.is_tiled[front] &&
@@ -222,6 +226,7 @@ class FrontSolve {
     const std::int32_t *first_order, *second_order;  // as Local's
     const T* d;                                      // L D L^T
   };
+  [[nodiscard]] bool has_narrow_panel(std::int32_t front, std::int32_t count) const;
   [[nodiscard]] std::optional<Narrow> narrow(std::int32_t front, std::int32_t count,
                                              const T* storage) const;
   // @param left, above  work space: an entry for each row below the pivots, and vector

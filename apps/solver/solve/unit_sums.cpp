@@ -2,64 +2,79 @@
 
 #include <algorithm>
 
+#include "solver/matrix/entry.h"
+
 namespace espalier::solver {
 namespace {
 
-// Of places, as long as the longest vector, in entries of so many bytes.
-std::int64_t place_entries(const std::vector<std::int64_t>& start, std::int64_t bytes) {
-  std::int64_t most = 0;
-  for (std::size_t unit = 1; unit < start.size(); ++unit)
-    most = std::max(most, start[unit] - start[unit - 1]);
-  return (most * std::int64_t{sizeof(std::int32_t)} + bytes - 1) / bytes;
+// Fronts are in postorder: the children of the unit that ends before `end` are the last
+// of those that wait for a parent.
+template <class Waiting, class FrontOf>
+auto first_child(std::vector<Waiting>& pending, const Symbolic& symbolic,
+                 std::int32_t end, const FrontOf& front_of) {
+  auto first = pending.end();
+  while (first != pending.begin() && symbolic.parent[front_of(first[-1])] < end) --first;
+  return first;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> sum_starts(const Symbolic& symbolic, const AssemblyTree& tree,
-                                     std::span<const std::int8_t> forest) {
-  std::vector<std::int64_t> start(1, 0);
-  start.reserve(tree.units.size() + 1);
-  for (std::size_t unit = 0; unit < tree.units.size(); ++unit) {
-    const bool here = forest.empty() || forest[unit] != 0;
-    start.push_back(start.back() +
-                    (here ? std::ssize(symbolic.rows_of(tree.units[unit].end - 1)) : 0));
+template <class T>
+std::int64_t UnitSums<T>::entries(const Symbolic& symbolic,
+                                  std::span<const IndexRange> units) {
+  struct Waiting {
+    std::int32_t front;
+    std::int64_t begin;  // of its vector
+  };
+  std::vector<Waiting> pending;
+  std::int64_t top = 0, most = 0;
+  for (const IndexRange& unit : units) {
+    const std::int32_t end = unit.end;
+    const auto children = first_child(pending, symbolic, end,
+                                      [](const Waiting& child) { return child.front; });
+    const std::int64_t begin = children == pending.end() ? top : children->begin;
+    const std::int64_t rows = std::ssize(symbolic.rows_of(end - 1));
+    most = std::max(most, top + rows);
+    top = begin + rows;
+    pending.erase(children, pending.end());
+    if (symbolic.parent[end - 1] >= 0) pending.push_back({end - 1, begin});
   }
-  return start;
+  return most;
 }
 
 template <class T>
-std::int64_t UnitSums<T>::entries(const Symbolic& symbolic, const AssemblyTree& tree,
-                                  std::int32_t count) {
-  if (tree.units.size() <= 1) return 0;
-  const std::vector<std::int64_t> start = sum_starts(symbolic, tree);
-  return start.back() * count + place_entries(start, sizeof(T));
+std::int64_t UnitSums<T>::most_rows(const Symbolic& symbolic,
+                                    std::span<const IndexRange> units) {
+  std::int64_t most = 0;
+  for (const IndexRange& unit : units)
+    most = std::max(most, std::ssize(symbolic.rows_of(unit.end - 1)));
+  return most;
 }
 
 template <class T>
-UnitSums<T>::UnitSums(const Symbolic& symbolic, const AssemblyTree& tree,
-                      const Vectors<T>& b, std::span<T> memory)
-    : symbolic_(symbolic), units_(tree.units), b_(b), memory_(memory.data()) {
-  if (units_.size() <= 1) return;
-  start_ = sum_starts(symbolic, tree);
-  places_ = reinterpret_cast<std::int32_t*>(memory_ + start_.back() * b.count);
-}
-
-template <class T>
-AncestorRows<T> UnitSums<T>::open(std::size_t unit) {
-  if (units_.size() <= 1) return {};
-  const std::int32_t end = units_[unit].end, parent = symbolic_.parent[end - 1];
-  const Vectors<T> own = sums(unit);
-  std::fill_n(own.data, own.stride * own.count, T{0});
-  const AncestorRows<T> ancestors{symbolic_.first_column[end], rows_of(unit), places_,
-                                  own};
-  // Fronts are in postorder: the children are the last ones.
-  auto first = pending_.end();
-  while (first != pending_.begin() && symbolic_.parent[units_[first[-1]].end - 1] < end)
-    --first;
-  for (auto child = first; child != pending_.end(); ++child)
-    ancestors.add(rows_of(*child), sums(*child), b_);
-  pending_.erase(first, pending_.end());
-  if (parent >= 0) pending_.push_back(unit);
+AncestorRows<T> UnitSums<T>::open(const IndexRange& unit,
+                                  const std::optional<Vectors<T>>& out) {
+  const std::int32_t last = unit.end - 1;
+  const auto rows = symbolic_.rows_of(last);
+  AncestorRows<T> ancestors{
+      symbolic_.first_column[unit.end], rows, places_,
+      out.value_or(Vectors<T>{stack_ + top_, std::ssize(rows), b_.count})};
+  Vectors<T>& own = ancestors.out;
+  const std::int64_t entries = own.stride * own.count;
+  std::fill_n(own.data, entries, T{0});
+  const auto children = first_child(pending_, symbolic_, unit.end,
+                                    [](const Child& child) { return child.front; });
+  T* place = stack_ + top_;
+  for (auto child = children; child != pending_.end(); ++child) {
+    ancestors.add(symbolic_.rows_of(child->front), child->sums, b_);
+    if (child->on_stack) place = std::min(place, child->sums.data);
+  }
+  pending_.erase(children, pending_.end());
+  if (out) return ancestors;
+  if (place != own.data) std::copy_n(own.data, entries, place);
+  own.data = place;
+  top_ = place + entries - stack_;
+  if (symbolic_.parent[last] >= 0) pending_.push_back({last, own, true});
   return ancestors;
 }
 

@@ -1,57 +1,64 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "solver/front/factor.h"
 #include "solver/solve/ancestor_rows.h"
 #include "solver/solve/vectors.h"
 #include "solver/symbolic/symbolic.h"
-#include "solver/tree/assembly_tree.h"
+#include "solver/tree/row_strips.h"
 
 namespace espalier::solver {
 
-/// Where each unit's vector begins, of one right-hand side, in which what its fronts do to
-/// rows beyond them is summed up: an entry for each row of its last front. And the end.
-/// @param forest  of each node, which then are the units, whether it has one; empty: all
-[[nodiscard]] std::vector<std::int64_t> sum_starts(
-    const Symbolic& symbolic, const AssemblyTree& tree,
-    std::span<const std::int8_t> forest = {});
-
-/// These vectors in the forward half of a solve by one thread, for units in order: the
-/// sums are those of TreeSolve, term by term.
+/// What units of a tree (AssemblyTree::units) do to rows beyond them, on the way up: each
+/// sums up what its own fronts do, after what its children did, in a vector with an entry
+/// for each row of its last front. So the sums are the same however units are grouped
+/// into nodes.
+///
+/// Units come in order, one after the other, after children that others have seen to.
+/// Vectors are on a stack: a unit's takes the place of its children's.
 template <class T>
 class UnitSums {
  public:
-  /// Entries of memory for so many right-hand sides; 0: there is one unit.
+  /// Entries of the stack for one right-hand side.
+  /// @par Cost  O(units)
   [[nodiscard]] static std::int64_t entries(const Symbolic& symbolic,
-                                            const AssemblyTree& tree, std::int32_t count);
+                                            std::span<const IndexRange> units);
+  /// Rows of a unit's last front, at most.
+  [[nodiscard]] static std::int64_t most_rows(const Symbolic& symbolic,
+                                              std::span<const IndexRange> units);
 
-  /// @param b       right-hand sides, which outlive this
-  /// @param memory  entries() of any content
-  UnitSums(const Symbolic& symbolic, const AssemblyTree& tree, const Vectors<T>& b,
-           std::span<T> memory);
+  /// @param b       right-hand sides
+  /// @param stack   entries() for each of them, of any content; outlives this
+  /// @param places  work space, most_rows(); outlives this
+  UnitSums(const Symbolic& symbolic, const Vectors<T>& b, T* stack, std::int32_t* places)
+      : symbolic_(symbolic), b_(b), stack_(stack), places_(places) {}
 
+  /// A child of the units to come, by its last front, and what it did to its rows.
+  void add_child(std::int32_t front, const Vectors<T>& sums) {
+    pending_.push_back({front, sums});
+  }
   /// Adds what a unit's children did to its rows to b. @return where its own sums go,
   /// which have what the children did to rows beyond
-  [[nodiscard]] AncestorRows<T> open(std::size_t unit);
+  /// @param out  its vector, in place of one on the stack: nothing more comes of it here
+  [[nodiscard]] AncestorRows<T> open(const IndexRange& unit,
+                                     const std::optional<Vectors<T>>& out = {});
 
  private:
-  [[nodiscard]] std::span<const std::int32_t> rows_of(std::size_t unit) const {
-    return symbolic_.rows_of(units_[unit].end - 1);
-  }
-  [[nodiscard]] Vectors<T> sums(std::size_t unit) const {
-    return {memory_ + start_[unit] * b_.count, start_[unit + 1] - start_[unit], b_.count};
-  }
+  struct Child {
+    std::int32_t front;
+    Vectors<T> sums;
+    bool on_stack = false;
+  };
 
   const Symbolic& symbolic_;
-  std::span<const IndexRange> units_;
   Vectors<T> b_;
-  T* memory_;
-  std::vector<std::int64_t> start_;
-  std::int32_t* places_ = nullptr;    // behind the vectors
-  std::vector<std::size_t> pending_;  // units whose parents have not been opened
+  T* stack_;
+  std::int64_t top_ = 0;
+  std::int32_t* places_;
+  std::vector<Child> pending_;  // whose parents have not been opened
 };
 
 }  // namespace espalier::solver

@@ -73,7 +73,9 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   const double fraction = (options.low_rank ? 0.05 : 1) * options.subtree_fraction;
   const Flops small =
       std::max(fraction * until.back(),
-               std::min(options.subtree_floor, options.subtree_most * until.back()));
+               std::min(options.subtree_floor,
+                        std::max(options.subtree_least,
+                                 options.subtree_most * until.back())));
   const Flops tiny = std::min(options.chain_floor, small);
   // What is one task has all that is below it on one process.
   const Flops most_below = options.processes == 1
@@ -88,18 +90,21 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   std::vector<std::int32_t> node_of_front(fronts), width(fronts, options.block_width);
   std::vector<std::int8_t> is_tiled(fronts, 0);
   std::vector<IndexRange> units;
+  const auto end_unit = [&](std::int32_t s) {
+    units.push_back({units.empty() ? 0 : units.back().end, s + 1});
+  };
   std::int32_t first = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t parent = symbolic.parent[s];
     node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
-    if (parent >= 0 &&
-        (cost[parent] <= small || (until[parent + 1] - until[first] <= tiny &&
-                                   cost[parent] <= most_below && !is_large(parent))))
+    if (parent >= 0 && cost[parent] <= small) continue;
+    end_unit(s);
+    if (parent >= 0 && until[parent + 1] - until[first] <= tiny &&
+        cost[parent] <= most_below && !is_large(parent))
       continue;
     AssemblyTree::Node node{.first_front = first, .last_front = s};
     node.tiled = is_large(s);
     is_tiled[s] = node.tiled ? 1 : 0;
-    units.push_back({first, s + 1});
     node.low_rank =
         options.low_rank && node.tiled && symbolic.pivots(s) >= kLowRankPivots;
     if (node.low_rank)
@@ -115,9 +120,10 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   tree.units = std::move(units);
 }
 
-bool joins(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t s) {
-  const AssemblyTree::Node& node = tree.nodes[tree.node_of_front[s]];
-  if (s <= node.first_front || s == node.last_front || tree.first_child[s] >= 0 ||
+// Whether a front of a unit joins the one before.
+bool joins(const Symbolic& symbolic, const AssemblyTree& tree, const IndexRange& unit,
+           std::int32_t s) {
+  if (s <= unit.begin || s + 1 == unit.end || tree.first_child[s] >= 0 ||
       symbolic.parent[s] < 0 || symbolic.parent[s] != symbolic.parent[s - 1])
     return false;
   const auto rows = symbolic.rows_of(s), before = symbolic.rows_of(s - 1);
@@ -128,8 +134,9 @@ bool joins(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t s) {
 
 void find_joined(const Symbolic& symbolic, AssemblyTree& tree) {
   tree.joins_previous.resize(symbolic.parent.size());
-  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
-    tree.joins_previous[s] = joins(symbolic, tree, s);
+  for (const IndexRange& unit : tree.units)
+    for (std::int32_t s = unit.begin; s < unit.end; ++s)
+      tree.joins_previous[s] = joins(symbolic, tree, unit, s);
 }
 
 // Stack of contribution blocks: a front's own goes on top of its children's, which are
@@ -493,12 +500,15 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
   const Flops rows = width < kNarrow ? 0 : kTileRows;
   const Flops high = std::max(std::ceil(tree.tile_flops / (2 * width * width * width)),
                               std::ceil(rows / width));
+  const std::int32_t most = std::max(1, blocks - extra);
+  // A front that one task runs is not cut where processes share it, either.
+  const bool uncut = !tree.is_tiled[front];
   return {.panels = panels,
           .blocks = blocks,
           .group = low_rank ? 1
-                            : static_cast<std::int32_t>(std::clamp(
-                                  high, 1.0, Flops(std::max(1, blocks - extra)))),
-          .extra = extra,
+                   : uncut  ? std::max(1, blocks)
+                            : static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(most))),
+          .extra = uncut ? 0 : extra,
           .slices = slices,
           // What is in memory in any case is assembled as soon as someone has time.
           .window = (node.by_blocks ? node.window : std::max(1, blocks)) * slices,
@@ -513,6 +523,17 @@ TileShape tile_shape(const Symbolic& symbolic, const AssemblyTree& tree,
   const std::int32_t panels = tree.panel(symbolic, front).blocks();
   return tile_shape(tree, front, panels,
                     panels + tree.contribution(symbolic, front).blocks(), may_delay);
+}
+
+std::span<const IndexRange> AssemblyTree::units_of(const Node& node) const {
+  const auto first =
+      std::ranges::lower_bound(units, node.first_front, {}, &IndexRange::begin);
+  const auto last =
+      std::lower_bound(first, units.end(), node.last_front,
+                       [](const IndexRange& unit, std::int32_t front) {
+                         return unit.begin <= front;
+                       });
+  return {first, last};
 }
 
 AssemblyTree build_assembly_tree(const Symbolic& symbolic,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,8 +27,10 @@ struct AssemblyOptions {
   double subtree_fraction = 1e-3;
   /// … or with less than this, in flops: below it a task is not worth its overhead …
   Flops subtree_floor = 2e7;
-  /// … as long as it is less than this part of the work
+  /// … as long as it is less than this part of the work, or than so much, in flops: what
+  /// is less is done sooner than two workers have agreed
   double subtree_most = 1.0 / 32;
+  Flops subtree_least = 5e5;
   /// successive fronts of a path, with what hangs between them, are one task up to this,
   /// in flops, where all below them is less than chain_most of a process's work
   Flops chain_floor = 1e6;
@@ -61,9 +64,9 @@ struct AssemblyOptions {
 /// The fronts of a factor grouped into the nodes that the runtime admits and runs, and
 /// the memory and work of each, as a TaskTree whose task i is node i.
 ///
-/// In one process neither the nodes nor their tiles depend on the number of workers, and
-/// one node of all fronts keeps what the nodes would be, as `units`, and their tiles:
-/// whoever factors the matrix makes the same operations in the same order.
+/// Neither `units` nor the tiles of fronts depend on the number of processes and workers,
+/// nor on what one node takes in: whoever factors the matrix makes the same operations in
+/// the same order.
 ///
 /// A node is a subtree of small fronts or a stretch of a path of tiny ones, run by one
 /// task on a private stack, or one front: run by one task when it is small, by a task for
@@ -148,9 +151,9 @@ struct AssemblyTree {
   SharedList<std::int32_t> block_width;                ///< for both its Trapezoids
   SharedList<std::int32_t> first_child, next_sibling;  ///< -1: none
   SharedList<std::int8_t> is_tiled;                    ///< whether it is cut into tiles
-  /// Fronts [begin, end), one range after the other, what each of which does to rows
-  /// beyond it is summed up by itself in a solve: the nodes, or in a node of all fronts
-  /// what would be nodes.
+  /// Fronts [begin, end), one range after the other, of which nodes are made: subtrees of
+  /// small fronts, and single fronts above. What each of them does to rows beyond it is
+  /// summed up by itself in a solve. They do not depend on the number of processes.
   SharedList<IndexRange> units;
   /// Whether a front, a leaf, adds to the contribution block of the sibling right before
   /// it, which is inside the same unit, has the same rows and is on top of the node's
@@ -160,6 +163,8 @@ struct AssemblyTree {
   TaskTree tasks;
   std::vector<double> max_workers;  ///< that a node can use, for the simulation
 
+  /// Of a node.
+  [[nodiscard]] std::span<const IndexRange> units_of(const Node& node) const;
   /// Sides of panels and contribution blocks: FrontStorage.
   [[nodiscard]] std::int32_t sides() const { return kind == FactorKind::kLu ? 2 : 1; }
   /// Whether the next sibling joins a front.
