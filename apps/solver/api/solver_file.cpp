@@ -85,10 +85,6 @@ std::unique_ptr<Solver::Impl> Solver::Impl::load(
   solver->numeric_ = Numeric::create(solver->options_.precision, solver->complex());
   solver->whole_ = solver->is_small(solver->analysis_.symbolic, kind);
   solver->build(kind);
-  if (solver->whole_ && solver->tree_.block_width != block_width) {
-    solver->whole_ = false;  // it was factored on the runtime
-    solver->build(kind);
-  }
   if (solver->tree_.block_width != block_width)
     file.fail("cuts its fronts in another way than this version");
   solver->prepare_runtime();

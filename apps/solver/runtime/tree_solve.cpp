@@ -1,3 +1,5 @@
+// Both sweeps over the nodes, and the memory that they take: over 300 lines.
+
 #include "solver/runtime/tree_solve.h"
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 
 #include "solver/memory/read_limit.h"
 #include "solver/runtime/node_sweep.h"
-#include "solver/solve/unit_sums.h"
+#include "solver/solve/grain_sums.h"
 
 namespace espalier::solver {
 namespace {
@@ -28,23 +30,23 @@ std::vector<std::int64_t> out_starts(const Symbolic& symbolic, const AssemblyTre
   return start;
 }
 
-// What a worker needs beside a front's own vectors, at most over the nodes: for units
+// What a worker needs beside a front's own vectors, at most over the nodes: for grains
 // inside a node.
-struct UnitSizes {
+struct GrainSizes {
   std::int64_t sums = 0, places = 0;
 };
 
 template <class T>
-UnitSizes unit_sizes(const Symbolic& symbolic, const AssemblyTree& tree,
-                     std::span<const std::int8_t> forest) {
-  UnitSizes most;
+GrainSizes grain_sizes(const Symbolic& symbolic, const AssemblyTree& tree,
+                       std::span<const std::int8_t> forest) {
+  GrainSizes most;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     if (!contains(forest, i)) continue;
-    const auto units = tree.units_of(tree.nodes[i]);
-    if (units.size() > 1)  // the last one's sums are the node's
-      most.sums =
-          std::max(most.sums, UnitSums<T>::entries(symbolic, units.first(units.size() - 1)));
-    most.places = std::max(most.places, UnitSums<T>::most_rows(symbolic, units));
+    const auto grains = tree.grains_of(tree.nodes[i]);
+    if (grains.size() > 1)  // the last one's sums are the node's
+      most.sums = std::max(
+          most.sums, GrainSums<T>::entries(symbolic, grains.first(grains.size() - 1)));
+    most.places = std::max(most.places, GrainSums<T>::most_rows(symbolic, grains));
   }
   return most;
 }
@@ -60,13 +62,13 @@ std::int64_t most_local_entries(const FactorView<T>& view,
   return most;
 }
 
-// Vectors of a front and of units, and a place for each row that it has in theirs.
+// Vectors of a front and of grains, and a place for each row that it has in theirs.
 template <class T>
-Bytes worker_bytes(std::int64_t local_entries, const UnitSizes& units,
+Bytes worker_bytes(std::int64_t local_entries, const GrainSizes& grains,
                    std::int32_t count) {
   return PageBuffer::footprint(
-      checked_add(checked_mul((local_entries + units.sums) * count, sizeof(T)),
-                  units.places * static_cast<Bytes>(sizeof(std::int32_t))));
+      checked_add(checked_mul((local_entries + grains.sums) * count, sizeof(T)),
+                  grains.places * static_cast<Bytes>(sizeof(std::int32_t))));
 }
 
 // Nodes whose subtree has one of the rows.
@@ -97,11 +99,11 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       count_(count),
       forest_(std::move(forest)),
       local_entries_(most_local_entries(view, forest_)),
-      sum_entries_(unit_sizes<T>(view.symbolic, view.tree, forest_).sums),
+      sum_entries_(grain_sizes<T>(view.symbolic, view.tree, forest_).sums),
       out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
       scratch_each_(worker_bytes<T>(
-          local_entries_, unit_sizes<T>(view.symbolic, view.tree, forest_), count)),
+          local_entries_, grain_sizes<T>(view.symbolic, view.tree, forest_), count)),
       read_limit_(read_limit) {
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());
 }
@@ -116,8 +118,9 @@ Bytes TreeSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree
       local = std::max(local, FrontSolve<T>::local_entries(symbolic.front_order(s),
                                                            tree.block_width[s], 0));
   const std::vector<std::int64_t> start = out_starts(symbolic, tree, forest);
-  return checked_add(workers * worker_bytes<T>(local, unit_sizes<T>(symbolic, tree, forest), count),
-                     PageBuffer::footprint(checked_mul(start.back() * count, sizeof(T))));
+  return checked_add(
+      workers * worker_bytes<T>(local, grain_sizes<T>(symbolic, tree, forest), count),
+      PageBuffer::footprint(checked_mul(start.back() * count, sizeof(T))));
 }
 
 template <class T>
@@ -199,7 +202,7 @@ class TreeSolve<T>::Upward : public Sweep {
     const auto parent = this->of_.parent(node);
     if (parent && --waiting_[*parent] == 0) this->submit(*parent);
   }
-  [[nodiscard]] UnitSums<T> sums_of(std::int32_t node) const;
+  [[nodiscard]] GrainSums<T> sums_of(std::int32_t node) const;
 
   std::vector<std::int8_t> has_entries_;            // right-hand sides, in the subtree
   std::vector<std::atomic<std::int32_t>> waiting_;  // for so many nodes
@@ -227,27 +230,27 @@ template <class T>
 void TreeSolve<T>::Upward::visit(std::int32_t node) {
   if (has_entries_[node] == 0) return;
   const FactorView<T>& view = this->of_.view_;
-  const auto units = view.tree.units_of(view.tree.nodes[node]);
-  UnitSums<T> sums = sums_of(node);
+  const auto grains = view.tree.grains_of(view.tree.nodes[node]);
+  GrainSums<T> sums = sums_of(node);
   const Panels panels(this->read_limit_, view, node);
-  for (const IndexRange& unit : units) {
+  for (const IndexRange& grain : grains) {
     const AncestorRows<T> ancestors =
-        unit.end == units.back().end
-            ? sums.open(unit, this->of_.out_vectors(node, this->b_.count))
-            : sums.open(unit);
-    for (std::int32_t s = unit.begin; s < unit.end; ++s)
+        grain.end == grains.back().end
+            ? sums.open(grain, this->of_.out_vectors(node, this->b_.count))
+            : sums.open(grain);
+    for (std::int32_t s = grain.begin; s < grain.end; ++s)
       this->fronts_.forward(s, panels.data(), this->b_, ancestors, this->local());
   }
 }
 
-// Of a node's units, with what other nodes did to their rows.
+// Of a node's grains, with what other nodes did to their rows.
 template <class T>
-UnitSums<T> TreeSolve<T>::Upward::sums_of(std::int32_t node) const {
+GrainSums<T> TreeSolve<T>::Upward::sums_of(std::int32_t node) const {
   const FactorView<T>& view = this->of_.view_;
   T* const stack = this->local() + this->of_.local_entries_ * this->of_.count_;
-  UnitSums<T> sums(view.symbolic, this->b_, stack,
-                   reinterpret_cast<std::int32_t*>(stack + this->of_.sum_entries_ *
-                                                               this->of_.count_));
+  GrainSums<T> sums(
+      view.symbolic, this->b_, stack,
+      reinterpret_cast<std::int32_t*>(stack + this->of_.sum_entries_ * this->of_.count_));
   for (const TaskId child : this->children(node)) {
     const auto c = static_cast<std::int32_t>(index(child));
     if (has_entries_[c] != 0)

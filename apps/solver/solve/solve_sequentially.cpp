@@ -1,8 +1,8 @@
 #include <vector>
 
+#include "solver/solve/grain_sums.h"
 #include "solver/solve/paced_ask.h"
 #include "solver/solve/triangular_solve.h"
-#include "solver/solve/unit_sums.h"
 
 namespace espalier::solver {
 
@@ -27,7 +27,7 @@ namespace {
 // Of a stretch of places in entries.
 template <class T>
 std::int64_t place_entries(const FactorView<T>& view) {
-  const std::int64_t rows = UnitSums<T>::most_rows(view.symbolic, view.tree.units);
+  const std::int64_t rows = GrainSums<T>::most_rows(view.symbolic, view.tree.grains);
   constexpr std::int64_t kPlaces = sizeof(T) / sizeof(std::int32_t);
   return (rows + kPlaces - 1) / kPlaces;
 }
@@ -37,9 +37,9 @@ std::int64_t place_entries(const FactorView<T>& view) {
 template <class T>
 std::int64_t sequential_entries(const FactorView<T>& view, std::int32_t count) {
   const std::int64_t local = FrontSolve<T>(view, false).local_entries() * count;
-  if (view.tree.units.size() <= 1) return local;
+  if (view.tree.grains.size() <= 1) return local;
   return local + place_entries(view) +
-         UnitSums<T>::entries(view.symbolic, view.tree.units) * count;
+         GrainSums<T>::entries(view.symbolic, view.tree.grains) * count;
 }
 
 template <class T>
@@ -57,15 +57,15 @@ void solve_sequentially(const FactorView<T>& view, bool transposed, const Vector
   PacedAsk paced(ask);
   T* const local = work.data();
   T* const places = local + solve.local_entries() * b.count;
-  const bool one = view.tree.units.size() <= 1;
-  UnitSums<T> sums(view.symbolic, b, one ? nullptr : places + place_entries(view),
-                   reinterpret_cast<std::int32_t*>(places));
+  const bool one = view.tree.grains.size() <= 1;
+  GrainSums<T> sums(view.symbolic, b, one ? nullptr : places + place_entries(view),
+                    reinterpret_cast<std::int32_t*>(places));
   const auto nodes = static_cast<std::int32_t>(view.tree.nodes.size());
   for (std::int32_t node = 0; node < nodes; ++node) {
     const NodeStorage<T> storage(view, node);
-    for (const IndexRange& unit : view.tree.units_of(view.tree.nodes[node])) {
-      const AncestorRows<T> ancestors = one ? AncestorRows<T>{} : sums.open(unit);
-      for (std::int32_t s = unit.begin; s < unit.end; ++s) {
+    for (const IndexRange& grain : view.tree.grains_of(view.tree.nodes[node])) {
+      const AncestorRows<T> ancestors = one ? AncestorRows<T>{} : sums.open(grain);
+      for (std::int32_t s = grain.begin; s < grain.end; ++s) {
         paced.before(solve.panel_entries(s) * b.count);
         solve.forward(s, storage.data(), b, ancestors, local);
       }

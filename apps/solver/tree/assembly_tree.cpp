@@ -60,48 +60,55 @@ void join_nodes(const Symbolic& symbolic, AssemblyTree& tree) {
     tree.nodes.push_back({.first_front = 0, .last_front = symbolic.fronts() - 1});
 }
 
-// A front is the last of a node unless its parent's whole subtree is small, or all from
-// the node's first front to the parent is tiny: parts of long chains. Fronts that are cut
-// into tiles are in no chain: how a front is cut does not follow from where chains end.
+// What fronts cost, and which of them go together.
+struct Costs {
+  std::vector<Flops> subtree;      // of each front and all below it
+  std::vector<Flops> until = {0};  // of the fronts before each
+  Flops small, tiny;               // one task: a subtree; a stretch of a chain …
+  Flops most_below;                // … that has no more below it
+
+  Costs(const Symbolic& symbolic, const AssemblyOptions& options, std::int32_t sides)
+      : subtree(subtree_costs(symbolic, sides)) {
+    for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+      until.push_back(until.back() + front_cost(symbolic, s, sides));
+    const Flops all = until.back();
+    // What is inside a subtree that one task runs is not compressed.
+    const double fraction = (options.low_rank ? 0.05 : 1) * options.subtree_fraction;
+    const Flops least = std::max(options.subtree_least, options.subtree_most * all);
+    small = std::max(fraction * all, std::min(options.subtree_floor, least));
+    tiny = std::min(options.chain_floor, small);
+    // What is one task has all that is below it on one process.
+    most_below =
+        options.processes == 1 ? all : options.chain_most * all / options.processes;
+  }
+};
+
+// A front is the last of a grain unless its parent's whole subtree is small, and then the
+// last of a node unless all from the node's first front to the parent is tiny: parts of
+// long chains, which end elsewhere on several processes. Fronts that are cut into tiles
+// are in no chain: how a front is cut does not follow from where chains end.
 void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
                   AssemblyTree& tree) {
-  const std::vector<Flops> cost = subtree_costs(symbolic, tree.sides());
-  std::vector<Flops> until = {0};  // cost of the fronts before each
-  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
-    until.push_back(until.back() + front_cost(symbolic, s, tree.sides()));
-  // What is inside a subtree that one task runs is not compressed.
-  const double fraction = (options.low_rank ? 0.05 : 1) * options.subtree_fraction;
-  const Flops small =
-      std::max(fraction * until.back(),
-               std::min(options.subtree_floor,
-                        std::max(options.subtree_least,
-                                 options.subtree_most * until.back())));
-  const Flops tiny = std::min(options.chain_floor, small);
-  // What is one task has all that is below it on one process.
-  const Flops most_below = options.processes == 1
-                               ? until.back()
-                               : options.chain_most * until.back() / options.processes;
-
+  const Costs cost(symbolic, options, tree.sides());
   const auto is_large = [&](std::int32_t s) {
-    return cost[s] > small && symbolic.pivots(s) > 0 &&
+    return cost.subtree[s] > cost.small && symbolic.pivots(s) > 0 &&
            symbolic.front_order(s) >= options.tiled_order;
+  };
+  const auto is_chain = [&](std::int32_t first, std::int32_t s, std::int32_t parent) {
+    return cost.until[parent + 1] - cost.until[first] <= cost.tiny &&
+           cost.subtree[parent] <= cost.most_below && !is_large(parent) && !is_large(s);
   };
   const auto fronts = static_cast<std::size_t>(symbolic.fronts());
   std::vector<std::int32_t> node_of_front(fronts), width(fronts, options.block_width);
   std::vector<std::int8_t> is_tiled(fronts, 0);
-  std::vector<IndexRange> units;
-  const auto end_unit = [&](std::int32_t s) {
-    units.push_back({units.empty() ? 0 : units.back().end, s + 1});
-  };
+  std::vector<IndexRange> grains;
   std::int32_t first = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
     const std::int32_t parent = symbolic.parent[s];
     node_of_front[s] = static_cast<std::int32_t>(tree.nodes.size());
-    if (parent >= 0 && cost[parent] <= small) continue;
-    end_unit(s);
-    if (parent >= 0 && until[parent + 1] - until[first] <= tiny &&
-        cost[parent] <= most_below && !is_large(parent))
-      continue;
+    if (parent >= 0 && cost.subtree[parent] <= cost.small) continue;
+    grains.push_back({grains.empty() ? 0 : grains.back().end, s + 1});
+    if (parent >= 0 && is_chain(first, s, parent)) continue;
     AssemblyTree::Node node{.first_front = first, .last_front = s};
     node.tiled = is_large(s);
     is_tiled[s] = node.tiled ? 1 : 0;
@@ -117,13 +124,13 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
   tree.node_of_front = std::move(node_of_front);
   tree.block_width = std::move(width);
   tree.is_tiled = std::move(is_tiled);
-  tree.units = std::move(units);
+  tree.grains = std::move(grains);
 }
 
-// Whether a front of a unit joins the one before.
-bool joins(const Symbolic& symbolic, const AssemblyTree& tree, const IndexRange& unit,
+// Whether a front of a grain joins the one before.
+bool joins(const Symbolic& symbolic, const AssemblyTree& tree, const IndexRange& grain,
            std::int32_t s) {
-  if (s <= unit.begin || s + 1 == unit.end || tree.first_child[s] >= 0 ||
+  if (s <= grain.begin || s + 1 == grain.end || tree.first_child[s] >= 0 ||
       symbolic.parent[s] < 0 || symbolic.parent[s] != symbolic.parent[s - 1])
     return false;
   const auto rows = symbolic.rows_of(s), before = symbolic.rows_of(s - 1);
@@ -134,9 +141,9 @@ bool joins(const Symbolic& symbolic, const AssemblyTree& tree, const IndexRange&
 
 void find_joined(const Symbolic& symbolic, AssemblyTree& tree) {
   tree.joins_previous.resize(symbolic.parent.size());
-  for (const IndexRange& unit : tree.units)
-    for (std::int32_t s = unit.begin; s < unit.end; ++s)
-      tree.joins_previous[s] = joins(symbolic, tree, unit, s);
+  for (const IndexRange& grain : tree.grains)
+    for (std::int32_t s = grain.begin; s < grain.end; ++s)
+      tree.joins_previous[s] = joins(symbolic, tree, grain, s);
 }
 
 // Stack of contribution blocks: a front's own goes on top of its children's, which are
@@ -506,8 +513,9 @@ TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t 
   return {.panels = panels,
           .blocks = blocks,
           .group = low_rank ? 1
-                   : uncut  ? std::max(1, blocks)
-                            : static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(most))),
+                   : uncut
+                       ? std::max(1, blocks)
+                       : static_cast<std::int32_t>(std::clamp(high, 1.0, Flops(most))),
           .extra = uncut ? 0 : extra,
           .slices = slices,
           // What is in memory in any case is assembled as soon as someone has time.
@@ -525,14 +533,12 @@ TileShape tile_shape(const Symbolic& symbolic, const AssemblyTree& tree,
                     panels + tree.contribution(symbolic, front).blocks(), may_delay);
 }
 
-std::span<const IndexRange> AssemblyTree::units_of(const Node& node) const {
+std::span<const IndexRange> AssemblyTree::grains_of(const Node& node) const {
   const auto first =
-      std::ranges::lower_bound(units, node.first_front, {}, &IndexRange::begin);
-  const auto last =
-      std::lower_bound(first, units.end(), node.last_front,
-                       [](const IndexRange& unit, std::int32_t front) {
-                         return unit.begin <= front;
-                       });
+      std::ranges::lower_bound(grains, node.first_front, {}, &IndexRange::begin);
+  const auto last = std::lower_bound(
+      first, grains.end(), node.last_front,
+      [](const IndexRange& grain, std::int32_t front) { return grain.begin <= front; });
   return {first, last};
 }
 

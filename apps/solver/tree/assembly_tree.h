@@ -64,9 +64,9 @@ struct AssemblyOptions {
 /// The fronts of a factor grouped into the nodes that the runtime admits and runs, and
 /// the memory and work of each, as a TaskTree whose task i is node i.
 ///
-/// Neither `units` nor the tiles of fronts depend on the number of processes and workers,
-/// nor on what one node takes in: whoever factors the matrix makes the same operations in
-/// the same order.
+/// Neither `grains` nor the tiles of fronts depend on the number of processes and
+/// workers, nor on what one node takes in: whoever factors the matrix makes the same
+/// operations in the same order.
 ///
 /// A node is a subtree of small fronts or a stretch of a path of tiny ones, run by one
 /// task on a private stack, or one front: run by one task when it is small, by a task for
@@ -154,17 +154,17 @@ struct AssemblyTree {
   /// Fronts [begin, end), one range after the other, of which nodes are made: subtrees of
   /// small fronts, and single fronts above. What each of them does to rows beyond it is
   /// summed up by itself in a solve. They do not depend on the number of processes.
-  SharedList<IndexRange> units;
+  SharedList<IndexRange> grains;
   /// Whether a front, a leaf, adds to the contribution block of the sibling right before
-  /// it, which is inside the same unit, has the same rows and is on top of the node's
+  /// it, which is inside the same grain, has the same rows and is on top of the node's
   /// stack then: their parent takes the sum of both. Leaves of hubs and of borders of
-  /// dense rows are many of these. Never a unit's last front, whose block is by itself.
+  /// dense rows are many of these. Never a grain's last front, whose block is by itself.
   std::vector<bool> joins_previous;
   TaskTree tasks;
   std::vector<double> max_workers;  ///< that a node can use, for the simulation
 
   /// Of a node.
-  [[nodiscard]] std::span<const IndexRange> units_of(const Node& node) const;
+  [[nodiscard]] std::span<const IndexRange> grains_of(const Node& node) const;
   /// Sides of panels and contribution blocks: FrontStorage.
   [[nodiscard]] std::int32_t sides() const { return kind == FactorKind::kLu ? 2 : 1; }
   /// Whether the next sibling joins a front.

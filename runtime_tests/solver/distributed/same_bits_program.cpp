@@ -1,6 +1,6 @@
-// The factor of a system has the same pivots, and the solution of a grid the same bits,
-// on one process and on those of a job: of every kind, with and without delayed columns,
-// without a bound and inside the least.
+// The factor of a system has the same pivots, and the solution the same bits, on one
+// process, by the calling thread or the runtime, and on those of a job: of every kind,
+// with and without delayed columns, without a bound and inside the least.
 // usage: (real | complex) [grids | grid_delays [SIDE]]. mpirun starts it. What does not
 // hold ends the job.
 
@@ -29,9 +29,7 @@ struct Case {
   std::string name;
   SystemKind kind;
   std::function<AnyMatrix()> system;
-  /// Many columns are delayed, of constraints that are fronts of a chain: it ends
-  /// elsewhere on several processes, and vectors are summed up in another order then.
-  bool delays = false;
+  bool delays = false;  ///< many columns are delayed
   FrontGrids grids = FrontGrids::kNever;
 };
 
@@ -49,9 +47,9 @@ std::vector<double> solution(Solver& solver, Operation operation = Operation::kP
   return x;
 }
 
-// Of two solvers, one of which does not refine; of one where nothing is solved.
+// Of two solvers, one of which does not refine.
 Outcome outcome(const std::function<std::unique_ptr<Solver>(const SolverOptions&)>& make,
-                SolverOptions options, bool least, bool solves) {
+                SolverOptions options, bool least) {
   Outcome result;
   for (const bool refine : {false, true}) {
     options.refine = refine;
@@ -65,7 +63,6 @@ Outcome outcome(const std::function<std::unique_ptr<Solver>(const SolverOptions&
     result.pivots = report->pivots;
     result.shared_nodes = solver->process_facts().shared_nodes;
     result.grid_nodes = solver->process_facts().grid_nodes;
-    if (!solves) break;
     (refine ? result.refined : result.raw) = solution(*solver);
     if (!refine) result.transposed = solution(*solver, Operation::kTransposed);
   }
@@ -87,24 +84,29 @@ class SameBits {
     options.analysis.ordering = OrderingKind::kMetis;
     options.front_grids = of.grids;
     Outcome alone;
-    if (cluster_.rank() == 0)
-      alone =
-          outcome([&](const SolverOptions& mine) { return solver_of(of.system(), mine); },
-                  options, false, !of.delays);
+    if (cluster_.rank() == 0) {
+      const auto make = [&](const SolverOptions& mine) {
+        return solver_of(of.system(), mine);
+      };
+      alone = outcome(make, options, false);
+      SolverOptions here = options;
+      here.runtime_flops = 1e18;
+      compare(of.name + ", by the calling thread", alone, outcome(make, here, false));
+    }
     cluster_.barrier();
     for (const bool least : {false, true}) {
       const Outcome together = outcome(
           [&](const SolverOptions& mine) {
             return solver_on(cluster_, of.kind, of.system, mine);
           },
-          options, least, !of.delays);
+          options, least);
       if (cluster_.rank() > 0) continue;
       const std::string where = fmt::format("{}, {}", of.name, least ? "least" : "free");
       expect(!least || together.shared_nodes > 0 || cluster_.size() == 1,
              where + ": no node is shared");
       expect(of.grids == FrontGrids::kNever || !least || together.grid_nodes > 0,
              where + ": no node is in tiles over a grid");
-      compare(where, alone, together, !of.delays);
+      compare(where, alone, together);
       if (of.delays)
         expect(alone.pivots.delayed > 100, where + ": no columns are delayed");
     }
@@ -114,8 +116,7 @@ class SameBits {
   void expect(bool holds, const std::string& what) {
     if (!holds) cluster_.fail(3, what);
   }
-  void compare(const std::string& where, const Outcome& alone, const Outcome& together,
-               bool bits) {
+  void compare(const std::string& where, const Outcome& alone, const Outcome& together) {
     const auto words = [](const PivotStatistics& of) {
       return fmt::format("{} delayed, {} perturbed, {} negative, {} of order 2, {}",
                          of.delayed, of.perturbed, of.negative, of.two_by_two,
@@ -124,7 +125,6 @@ class SameBits {
     expect(words(alone.pivots) == words(together.pivots),
            fmt::format("{}: {}; alone {}", where, words(together.pivots),
                        words(alone.pivots)));
-    if (!bits) return;
     compare(where + ", as the factor gives it", alone.raw, together.raw);
     compare(where + ", refined", alone.refined, together.refined);
     compare(where + ", transposed", alone.transposed, together.transposed);

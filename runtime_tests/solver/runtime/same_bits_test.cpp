@@ -12,6 +12,7 @@
 
 #include "solver/kernels/dense.h"
 #include "solver/runtime/factorise.h"
+#include "solver/runtime/tree_solve.h"
 #include "solver/save/saved_system.h"
 #include "solver/support/plans.h"
 #include "solver/tree/spill_plan.h"
@@ -20,6 +21,8 @@ namespace espalier::solver {
 namespace TEST_SOURCE {
 
 constexpr Bytes kUnbounded = std::numeric_limits<Bytes>::max();
+constexpr FactorKind kKinds[] = {FactorKind::kCholesky, FactorKind::kLdlt,
+                                 FactorKind::kLu};
 
 // A system whose fronts are cut into tiles of a few rows, and its factor by one thread
 // without a runtime: the bytes that a file of it has.
@@ -95,8 +98,6 @@ void run(const System& system, const Runtime& runtime, bool out_of_core, Bytes b
 TEST(SameBits, WhoeverFactorsWithinWhateverBound) {
   std::mt19937 random(91);
   kernels::use_one_blas_thread();  // as every runtime does: threads would cut products
-  constexpr FactorKind kKinds[] = {FactorKind::kCholesky, FactorKind::kLdlt,
-                                   FactorKind::kLu};
   std::deque<System> systems;
   std::int64_t delayed = 0, tiled = 0;
   for (int round = 0; round < 15; ++round) {
@@ -116,6 +117,106 @@ TEST(SameBits, WhoeverFactorsWithinWhateverBound) {
           if (HasFatalFailure()) FAIL() << describe(system.analysis, system.options);
         }
   }
+}
+
+// Panels of fronts, as they are planned, one after the other.
+std::vector<double> panels_of(const System& system, const AssemblyTree& tree,
+                              const Factor<double>& factor) {
+  std::vector<double> all;
+  for (std::int32_t s = 0; s < system.analysis.symbolic.fronts(); ++s) {
+    const auto* const storage = factor.storage[tree.node_of_front[s]].as<double>();
+    const double* const panel = factor.panel_data(s, storage);
+    const Trapezoid layout = factor.panel(system.analysis.symbolic, tree, s);
+    for (std::int32_t side = 0; side < tree.sides(); ++side)
+      for (std::int32_t k = 0; k < layout.blocks(); ++k)
+        for (std::int32_t j = 0; j < layout.width(k); ++j)
+          for (std::int32_t i = side == 0 && tree.sides() == 2 ? 0 : j;
+               i < layout.leading(k); ++i)
+            all.push_back(panel[side * layout.entries() + layout.offset(k) + i +
+                                std::int64_t{j} * layout.leading(k)]);
+  }
+  return all;
+}
+
+std::vector<double> solution(const System& system, std::int32_t nrhs, bool transposed,
+                             const FactorView<double>& view, const Runtime* runtime) {
+  const std::int64_t n = system.analysis.symbolic.size;
+  std::vector<double> b(n * nrhs), x(n * nrhs);
+  std::mt19937 random(17);
+  std::uniform_real_distribution<> value(-1, 1);
+  for (double& each : b) each = value(random);
+  const Vectors<double> left{b.data(), n, nrhs}, right{x.data(), n, nrhs};
+  if (runtime == nullptr)
+    solve_sequentially<double>(view, transposed, left, right);
+  else
+    TreeSolve<double>(view, *runtime, nrhs, kUnbounded).solve(transposed, left, right);
+  return x;
+}
+
+// A system, as one node, and the factor by one thread.
+struct WholeSystem {
+  WholeSystem(std::mt19937& random, int round)
+      : system(random, draw(random, 60, 250), kKinds[round % 3]) {
+    system.options.subtree_floor = round % 2 == 0 ? 0 : 3e4;
+    system.options.chain_floor = round % 4 < 2 ? 0 : 1e6;
+    system.options.whole = true;
+    tree = build_assembly_tree(system.analysis.symbolic, system.options);
+    factor = std::move(*factorise_sequentially<double>(
+        system.input(tree), tree.tasks.postorder(), system.report));
+    system.options.whole = false;
+  }
+  [[nodiscard]] FactorView<double> view() const {
+    return {system.analysis.symbolic, tree, factor};
+  }
+
+  System system;
+  AssemblyTree tree;
+  Factor<double> factor;
+};
+
+void expect_same(const WholeSystem& whole, const AssemblyTree& tree,
+                 const Runtime& runtime) {
+  const System& system = whole.system;
+  const auto plan = plan_for(tree, runtime.workers(), kUnbounded);
+  FactorReport report;
+  const auto factor = factorise<double>(system.input(tree), runtime, plan.get(), report);
+  ASSERT_TRUE(factor);
+  ASSERT_EQ(panels_of(system, tree, *factor),
+            panels_of(system, whole.tree, whole.factor));
+  const FactorView<double> view{system.analysis.symbolic, tree, *factor};
+  for (const std::int32_t nrhs : {1, 2, 5})
+    for (const bool transposed : {false, true})
+      ASSERT_EQ(solution(system, nrhs, transposed, view, &runtime),
+                solution(system, nrhs, transposed, whole.view(), nullptr))
+          << "vectors " << nrhs;
+}
+
+// A node of all fronts, by one thread, and the nodes of one process and of several, by
+// the runtime: factors and solutions.
+TEST(SameBits, ASystemOfOneNodeHasThoseOfMany) {
+  std::mt19937 random(92);
+  kernels::use_one_blas_thread();
+  const Runtime runtime({2, "espalier"});
+  const Awake awake(runtime);
+  std::int64_t delayed = 0, tiled = 0, chains = 0;
+  for (int round = 0; round < 45; ++round) {
+    WholeSystem whole(random, round);
+    ASSERT_EQ(whole.tree.nodes.size(), 1);
+    delayed += whole.system.report.pivots.delayed;
+    for (const std::int32_t processes : {1, 3}) {
+      AssemblyOptions options = whole.system.options;
+      options.processes = options.workers = processes;
+      const AssemblyTree tree =
+          build_assembly_tree(whole.system.analysis.symbolic, options);
+      tiled += std::ranges::count_if(tree.nodes, &AssemblyTree::Node::tiled);
+      chains += std::ssize(tree.grains) - std::ssize(tree.nodes);
+      expect_same(whole, tree, runtime);
+      ASSERT_FALSE(HasFailure()) << "round " << round << ", processes " << processes;
+    }
+  }
+  EXPECT_GT(delayed, 30);
+  EXPECT_GT(tiled, 100);
+  EXPECT_GT(chains, 20);
 }
 
 }  // namespace TEST_SOURCE

@@ -148,6 +148,7 @@ inline AssemblyOptions random_assembly(std::mt19937& random) {
           .subtree_fraction = kFractions[draw(random, 0, 3)],
           .subtree_floor = kFloors[draw(random, 0, 3)],
           .subtree_most = kMost[draw(random, 0, 1)],
+          .subtree_least = 0,
           .chain_floor = kFloors[draw(random, 0, 3)],
           .tiled_order = kTiled[draw(random, 0, 2)],
           .whole_part = kWhole[draw(random, 0, 3)],

@@ -80,10 +80,15 @@ std::int64_t simulated_stack(const Symbolic& symbolic, const AssemblyTree& tree,
     }
     most = std::max(most, entries);
   };
-  // A leaf takes the block on top where that is a sibling's with the same rows.
+  // A leaf takes the block on top where that is a sibling's with the same rows, in the
+  // same grain, whose last front it is not.
   const auto joins = [&](std::int32_t s) {
     const auto is_child = [&](std::int32_t p) { return p == s; };
+    const auto has_both = [&](const IndexRange& grain) {
+      return grain.begin < s && s + 1 < grain.end;
+    };
     if (stack.empty() || stack.back() != s - 1 ||
+        std::ranges::none_of(tree.grains, has_both) ||
         std::ranges::any_of(symbolic.parent, is_child))
       return false;
     const auto rows = symbolic.rows_of(s), before = symbolic.rows_of(s - 1);
@@ -266,7 +271,17 @@ TEST(AssemblyTree, RoundsToUnits) {
   EXPECT_EQ(node.units_in(39), 0);
 }
 
-// Chains end where a process has too much below them; how a front is cut stays the same.
+std::vector<std::int32_t> ends_of_grains(const AssemblyTree& tree) {
+  std::vector<std::int32_t> ends;
+  for (const IndexRange& grain : tree.grains) {
+    EXPECT_EQ(grain.begin, ends.empty() ? 0 : ends.back());
+    ends.push_back(grain.end);
+  }
+  return ends;
+}
+
+// Chains end where a process has too much below them, and one node takes in all; how a
+// front is cut, what is joined and what is summed up by itself stays the same.
 TEST(AssemblyTree, CutsFrontsAlikeForAnyNumberOfProcesses) {
   std::mt19937 random(9);
   for (int instance = 0; instance < 300; ++instance) {
@@ -275,18 +290,34 @@ TEST(AssemblyTree, CutsFrontsAlikeForAnyNumberOfProcesses) {
     AssemblyOptions options = random_assembly(random);
     options.chain_floor = 1e4;
     const AssemblyTree one = build_assembly_tree(symbolic, options);
-    const auto is_tiled = [](const AssemblyTree& tree, std::int32_t front) {
-      return tree.nodes[tree.node_of_front[front]].tiled;
-    };
-    for (const std::int32_t processes : {2, 3, 4, 64}) {
+    for (const AssemblyTree::Node& node : one.nodes) {
+      EXPECT_EQ(node.tiled, one.is_tiled[node.last_front] != 0);
+      ASSERT_FALSE(one.grains_of(node).empty());
+      EXPECT_EQ(one.grains_of(node).front().begin, node.first_front);
+      EXPECT_EQ(one.grains_of(node).back().end, node.last_front + 1);
+    }
+    for (const std::int32_t processes : {1, 2, 3, 4, 64}) {
       options.processes = processes;
       options.workers = 2 * processes;
+      options.whole = processes == 1;
       const AssemblyTree many = build_assembly_tree(symbolic, options);
-      expect_partition(symbolic, many);
+      if (!options.whole) expect_partition(symbolic, many);
       ASSERT_EQ(one.block_width, many.block_width);
-      for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
-        ASSERT_EQ(is_tiled(one, s), is_tiled(many, s)) << "instance " << instance;
+      ASSERT_EQ(one.is_tiled, many.is_tiled) << "instance " << instance;
+      ASSERT_EQ(one.joins_previous, many.joins_previous) << "instance " << instance;
+      ASSERT_EQ(ends_of_grains(one), ends_of_grains(many)) << "instance " << instance;
     }
+  }
+}
+
+// A system of little work is one grain and one node wherever it runs.
+TEST(AssemblyTree, LeavesWhatIsLessThanATaskIsWorthWhole) {
+  const Symbolic small = analyse_pattern(make_grid({8, 8, 1})),
+                 large = analyse_pattern(make_grid({40, 40, 1}));
+  for (const std::int32_t processes : {1, 4}) {
+    const AssemblyOptions options{.workers = processes, .processes = processes};
+    EXPECT_EQ(build_assembly_tree(small, options).nodes.size(), 1);
+    EXPECT_GT(build_assembly_tree(large, options).nodes.size(), 4);
   }
 }
 

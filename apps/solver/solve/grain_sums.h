@@ -12,38 +12,38 @@
 
 namespace espalier::solver {
 
-/// What units of a tree (AssemblyTree::units) do to rows beyond them, on the way up: each
-/// sums up what its own fronts do, after what its children did, in a vector with an entry
-/// for each row of its last front. So the sums are the same however units are grouped
-/// into nodes.
+/// What grains of a tree (AssemblyTree::grains) do to rows beyond them, on the way up:
+/// each sums up what its own fronts do, after what its children did, in a vector with an
+/// entry for each row of its last front. So the sums are the same however grains are
+/// grouped into nodes.
 ///
 /// Units come in order, one after the other, after children that others have seen to.
-/// Vectors are on a stack: a unit's takes the place of its children's.
+/// Vectors are on a stack: a grain's takes the place of its children's.
 template <class T>
-class UnitSums {
+class GrainSums {
  public:
   /// Entries of the stack for one right-hand side.
-  /// @par Cost  O(units)
+  /// @par Cost  O(grains)
   [[nodiscard]] static std::int64_t entries(const Symbolic& symbolic,
-                                            std::span<const IndexRange> units);
-  /// Rows of a unit's last front, at most.
+                                            std::span<const IndexRange> grains);
+  /// Rows of a grain's last front, at most.
   [[nodiscard]] static std::int64_t most_rows(const Symbolic& symbolic,
-                                              std::span<const IndexRange> units);
+                                              std::span<const IndexRange> grains);
 
   /// @param b       right-hand sides
   /// @param stack   entries() for each of them, of any content; outlives this
   /// @param places  work space, most_rows(); outlives this
-  UnitSums(const Symbolic& symbolic, const Vectors<T>& b, T* stack, std::int32_t* places)
+  GrainSums(const Symbolic& symbolic, const Vectors<T>& b, T* stack, std::int32_t* places)
       : symbolic_(symbolic), b_(b), stack_(stack), places_(places) {}
 
-  /// A child of the units to come, by its last front, and what it did to its rows.
+  /// A child of the grains to come, by its last front, and what it did to its rows.
   void add_child(std::int32_t front, const Vectors<T>& sums) {
     pending_.push_back({front, sums});
   }
-  /// Adds what a unit's children did to its rows to b. @return where its own sums go,
+  /// Adds what a grain's children did to its rows to b. @return where its own sums go,
   /// which have what the children did to rows beyond
   /// @param out  its vector, in place of one on the stack: nothing more comes of it here
-  [[nodiscard]] AncestorRows<T> open(const IndexRange& unit,
+  [[nodiscard]] AncestorRows<T> open(const IndexRange& grain,
                                      const std::optional<Vectors<T>>& out = {});
 
  private:

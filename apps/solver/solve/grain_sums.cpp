@@ -1,4 +1,4 @@
-#include "solver/solve/unit_sums.h"
+#include "solver/solve/grain_sums.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace espalier::solver {
 namespace {
 
-// Fronts are in postorder: the children of the unit that ends before `end` are the last
+// Fronts are in postorder: the children of the grain that ends before `end` are the last
 // of those that wait for a parent.
 template <class Waiting, class FrontOf>
 auto first_child(std::vector<Waiting>& pending, const Symbolic& symbolic,
@@ -20,16 +20,16 @@ auto first_child(std::vector<Waiting>& pending, const Symbolic& symbolic,
 }  // namespace
 
 template <class T>
-std::int64_t UnitSums<T>::entries(const Symbolic& symbolic,
-                                  std::span<const IndexRange> units) {
+std::int64_t GrainSums<T>::entries(const Symbolic& symbolic,
+                                   std::span<const IndexRange> grains) {
   struct Waiting {
     std::int32_t front;
     std::int64_t begin;  // of its vector
   };
   std::vector<Waiting> pending;
   std::int64_t top = 0, most = 0;
-  for (const IndexRange& unit : units) {
-    const std::int32_t end = unit.end;
+  for (const IndexRange& grain : grains) {
+    const std::int32_t end = grain.end;
     const auto children = first_child(pending, symbolic, end,
                                       [](const Waiting& child) { return child.front; });
     const std::int64_t begin = children == pending.end() ? top : children->begin;
@@ -43,26 +43,26 @@ std::int64_t UnitSums<T>::entries(const Symbolic& symbolic,
 }
 
 template <class T>
-std::int64_t UnitSums<T>::most_rows(const Symbolic& symbolic,
-                                    std::span<const IndexRange> units) {
+std::int64_t GrainSums<T>::most_rows(const Symbolic& symbolic,
+                                     std::span<const IndexRange> grains) {
   std::int64_t most = 0;
-  for (const IndexRange& unit : units)
-    most = std::max(most, std::ssize(symbolic.rows_of(unit.end - 1)));
+  for (const IndexRange& grain : grains)
+    most = std::max(most, std::ssize(symbolic.rows_of(grain.end - 1)));
   return most;
 }
 
 template <class T>
-AncestorRows<T> UnitSums<T>::open(const IndexRange& unit,
-                                  const std::optional<Vectors<T>>& out) {
-  const std::int32_t last = unit.end - 1;
+AncestorRows<T> GrainSums<T>::open(const IndexRange& grain,
+                                   const std::optional<Vectors<T>>& out) {
+  const std::int32_t last = grain.end - 1;
   const auto rows = symbolic_.rows_of(last);
   AncestorRows<T> ancestors{
-      symbolic_.first_column[unit.end], rows, places_,
+      symbolic_.first_column[grain.end], rows, places_,
       out.value_or(Vectors<T>{stack_ + top_, std::ssize(rows), b_.count})};
   Vectors<T>& own = ancestors.out;
   const std::int64_t entries = own.stride * own.count;
   std::fill_n(own.data, entries, T{0});
-  const auto children = first_child(pending_, symbolic_, unit.end,
+  const auto children = first_child(pending_, symbolic_, grain.end,
                                     [](const Child& child) { return child.front; });
   T* place = stack_ + top_;
   for (auto child = children; child != pending_.end(); ++child) {
@@ -78,7 +78,7 @@ AncestorRows<T> UnitSums<T>::open(const IndexRange& unit,
   return ancestors;
 }
 
-#define ESPALIER_INSTANTIATE(T) template class UnitSums<T>;
+#define ESPALIER_INSTANTIATE(T) template class GrainSums<T>;
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 
