@@ -83,6 +83,8 @@ TEST(SolveOptions, TheDelayReserveIsPartOfTheBound) {
             without.value("reserve_bytes", std::int64_t{0}) + (8 << 20));
   EXPECT_EQ(without["delayed_pivots"], 0);
   EXPECT_GT(with["delayed_pivots"], 0);
+  EXPECT_EQ(with["not_delayed_pivots"], 0);
+  EXPECT_GT(report("1KiB")["not_delayed_pivots"], 0);
 }
 
 TEST(SolveOptions, WithoutRefinementTheErrorIsStillMeasured) {

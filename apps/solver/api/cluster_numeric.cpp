@@ -53,8 +53,9 @@ class ClusterNumeric : public TypedNumeric<T> {
     if (failed < kNone)
       return tl::make_unexpected(NotPositiveDefinite{static_cast<std::int32_t>(failed)});
     PivotStatistics& pivots = report.pivots;
-    for (std::int64_t* count : {&pivots.delayed, &pivots.perturbed, &pivots.null_space,
-                                &pivots.negative, &pivots.two_by_two})
+    for (std::int64_t* count :
+         {&pivots.delayed, &pivots.perturbed, &pivots.null_space, &pivots.negative,
+          &pivots.two_by_two, &pivots.not_delayed})
       *count = site_.communicator.sum(*count);
     pivots.smallest = -site_.communicator.largest(-pivots.smallest);
     report.seconds = site_.communicator.largest(report.seconds);

@@ -148,10 +148,8 @@ void Solver::Impl::analyse_given(InputMatrix&& matrix, bool whole) {
   if (options_.low_rank > 0 && kind != FactorKind::kCholesky)
     throw low_rank_needs_cholesky(options_.low_rank);
   PrepareOptions preparing = options_.prepare;
-  // What is in the file is read node by node, not block by block, and processes share one
-  // tree.
-  preparing.block_triangular &=
-      options_.out_of_core.empty() && !processes_ && !whole && !options_.factor_parts;
+  // Processes share one tree.
+  preparing.block_triangular &= !processes_ && !whole && !options_.factor_parts;
   prepared_ = prepare(std::move(matrix), kind, preparing, options_.analysis.interrupt);
   analysis_ = analyse(std::move(prepared_), analyse_options());
 }

@@ -380,6 +380,7 @@ class Front {
   std::int32_t take_rest(const kernels::PivotBlock<T>& rest, Rest rule);
   [[nodiscard]] std::span<T> pivot_scratch(std::int32_t width,
                                            std::vector<T>& large) const;
+  [[nodiscard]] bool may_put_off(std::int32_t slots, std::int32_t count) const;
   [[nodiscard]] bool pay_for_slots(std::int32_t slots, std::int32_t count) const;
   void take_all(const kernels::PivotBlock<T>& block, bool last_resort,
                 std::span<T> scratch);

@@ -40,9 +40,6 @@ void join_diagonal(const BlockColumn<T>& column) {
 template <class T>
 bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
                     std::int32_t count) {
-  // It may have a parent for the sake of its neighbours in memory: nothing in another
-  // system is a pivot for it.
-  if (context.symbolic.ends_system(front)) return false;
   const std::int32_t parent = context.symbolic.parent[front];
   if (context.tree.nodes[context.tree.node_of_front[parent]].shared)
     return count <= context.reserve.shared(parent).from_child;
@@ -102,7 +99,7 @@ void Front<T>::factor_with_pivoting(std::int32_t block, const BlockColumn<T>& co
   const PivotBlock<T> pivots = pivot_block(column, rows);
   if (end == order()) {
     const std::int32_t eliminated = take_pivots(
-        pivots, [&](std::int32_t left) { return pay_for_slots(slots.count, left); });
+        pivots, [&](std::int32_t left) { return may_put_off(slots.count, left); });
     return close_panel(block, column, eliminated, slots);
   }
   std::vector<T> large;
@@ -165,6 +162,14 @@ std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leav
   const std::int32_t left = block.width - counts.eliminated;
   if (left == 0 || may_leave(left)) return counts.eliminated;
   return continue_pivots(block, counts.eliminated, Rest::kLastResort);
+}
+
+// pay_for_slots(), and the log has what is not paid for.
+template <class T>
+bool Front<T>::may_put_off(std::int32_t slots, std::int32_t count) const {
+  const bool paid = pay_for_slots(slots, count);
+  if (!paid) context_.log.add({.not_delayed = count});
+  return paid;
 }
 
 // Whether `count` more columns may go on as slots: the memory for it must be left.
@@ -300,8 +305,14 @@ void Front<T>::finish_pivots() {
                       own->tail_column_order.data(),
                       own->tail_d.data()};
   if (kind() == FactorKind::kLu) block.right = {&right, 1};
-  own->tail_eliminated = take_pivots(
-      block, [&](std::int32_t left) { return pay_for_parent(context_, front_, left); });
+  own->tail_eliminated = take_pivots(block, [&](std::int32_t left) {
+    // It may have a parent for the sake of its neighbours in memory: nothing in another
+    // system is a pivot for it.
+    if (context_.symbolic.ends_system(front_)) return false;
+    const bool paid = pay_for_parent(context_, front_, left);
+    if (!paid) context_.log.add({.not_delayed = left});
+    return paid;
+  });
   if (kind() == FactorKind::kLdlt) own->tail_column_order = own->tail_row_order;
   context_.log.add({.delayed = own->delayed_out()});
 }
@@ -319,6 +330,7 @@ void Front<T>::finish_pivots() {
   template std::span<T> Front<T>::pivot_scratch(std::int32_t, std::vector<T>&) const;    \
   template std::int32_t Front<T>::continue_pivots(const PivotBlock<T>&, std::int32_t,    \
                                                   Rest);                                 \
+  template bool Front<T>::may_put_off(std::int32_t, std::int32_t) const;                 \
   template bool Front<T>::pay_for_slots(std::int32_t, std::int32_t) const;               \
   template void Front<T>::log_counts(const PivotCounts&, bool);                          \
   template void Front<T>::gather_tail();                                                 \

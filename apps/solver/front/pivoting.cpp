@@ -23,6 +23,7 @@ void PivotLog::add(const PivotStatistics& counts) noexcept {
   add_to(null_space_, counts.null_space);
   add_to(negative_, counts.negative);
   add_to(two_by_two_, counts.two_by_two);
+  add_to(not_delayed_, counts.not_delayed);
   double seen = smallest_.load();
   while (counts.smallest < seen &&
          !smallest_.compare_exchange_weak(seen, counts.smallest)) {
@@ -30,8 +31,13 @@ void PivotLog::add(const PivotStatistics& counts) noexcept {
 }
 
 PivotStatistics PivotLog::statistics() const {
-  return {delayed_.load(),  perturbed_.load(),  null_space_.load(),
-          negative_.load(), two_by_two_.load(), smallest_.load()};
+  return {.delayed = delayed_.load(),
+          .perturbed = perturbed_.load(),
+          .null_space = null_space_.load(),
+          .negative = negative_.load(),
+          .two_by_two = two_by_two_.load(),
+          .not_delayed = not_delayed_.load(),
+          .smallest = smallest_.load()};
 }
 
 }  // namespace espalier::solver

@@ -55,7 +55,7 @@ class PivotLog {
   static constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
   std::atomic<std::int32_t> column_{kNone};
   std::atomic<std::int64_t> delayed_{0}, perturbed_{0}, null_space_{0}, negative_{0},
-      two_by_two_{0};
+      two_by_two_{0}, not_delayed_{0};
   std::atomic<double> smallest_{std::numeric_limits<double>::infinity()};
 };
 

@@ -91,6 +91,10 @@ void TextReader::fail_at(const char* position, const std::string& message) const
   throw FileError(path_, line_of(position), message);
 }
 
+void TextReader::fail_at_banner(const std::string& message) const {
+  throw FileError(path_, 1, message);
+}
+
 void TextReader::fail(const std::string& message) const {
   throw FileError(path_, 0, message);
 }

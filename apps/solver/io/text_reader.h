@@ -30,8 +30,9 @@ class TextReader {
   /// Number, from 1, of the line that holds a position in the current block.
   [[nodiscard]] std::int64_t line_of(const char* position) const;
 
-  /// @throws FileError always; at a line, or without one
+  /// @throws FileError always; at a line, at the first one, or without one
   [[noreturn]] void fail_at(const char* position, const std::string& message) const;
+  [[noreturn]] void fail_at_banner(const std::string& message) const;
   [[noreturn]] void fail(const std::string& message) const;
 
   /// An upper bound on the bytes of text in the file.

@@ -58,8 +58,10 @@ class VectorReader {
   void check_header(const char* at, std::int64_t rows) const {
     const auto& [format, field, symmetry, file_rows, columns, entries] = header_;
     const bool known = field == "real" || field == "integer" || (complex() && parts_ > 1);
+    if (complex() && parts_ == 1)
+      text_.fail_at_banner("a complex right-hand side, of a real matrix");
     if (symmetry != "general" || !known) {
-      text_.fail(
+      text_.fail_at_banner(
           fmt::format("'{} {} {}': a right-hand side must be 'array real general' "
                       "or 'coordinate real general'{}",
                       format, field, symmetry, parts_ > 1 ? ", or complex" : ""));

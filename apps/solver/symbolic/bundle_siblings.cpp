@@ -13,9 +13,12 @@ namespace {
 
 class Bundler {
  public:
-  Bundler(Symbolic& symbolic, const BundleOptions& options)
+  // @param work  of all
+  Bundler(Symbolic& symbolic, const BundleOptions& options, Flops work)
       : symbolic_(symbolic),
         options_(options),
+        parent_work_(one_task_limit(work, options.parent_work)),
+        bundle_work_(one_task_limit(work, options.bundle_work)),
         work_(subtree_costs(symbolic, 1)),
         parent_(symbolic.parent) {}
 
@@ -31,7 +34,7 @@ class Bundler {
       if (above == fronts) total += work_[s];
     }
     for (std::int32_t p = 0; p <= fronts; ++p) {
-      if ((p == fronts ? total : work_[p]) < options_.parent_work) continue;
+      if ((p == fronts ? total : work_[p]) < parent_work_) continue;
       siblings_.clear();
       for (std::int32_t c = last[p]; c >= 0; c = before[c]) siblings_.push_back(c);
       std::ranges::reverse(siblings_);
@@ -94,8 +97,8 @@ class Bundler {
       const double alone = bytes_of(c, std::ssize(own));
       const double joined = bytes_of(c, std::ssize(wider));
       const double added = joined - bytes;
-      if (k > first && work + work_[c] <= options_.bundle_work &&
-          added * members <= bytes && added <= alone) {
+      if (k > first && work + work_[c] <= bundle_work_ && added * members <= bytes &&
+          added <= alone) {
         rows.swap(wider);
         work += work_[c];
         bytes = joined;
@@ -129,6 +132,7 @@ class Bundler {
 
   Symbolic& symbolic_;
   const BundleOptions& options_;
+  Flops parent_work_, bundle_work_;
   std::vector<Flops> work_;  // of subtrees
   std::vector<std::int32_t> parent_;
   std::vector<std::int32_t> siblings_;
@@ -138,10 +142,10 @@ class Bundler {
 }  // namespace
 
 Symbolic bundle_siblings(Symbolic symbolic, const BundleOptions& options) {
-  Flops work = 0;  // of all: below parent_work there is no such parent
+  Flops work = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) work += front_cost(symbolic, s, 1);
-  if (work < options.parent_work) return symbolic;
-  Bundler bundler(symbolic, options);
+  if (work < one_task_limit(work, options.parent_work)) return symbolic;
+  Bundler bundler(symbolic, options, work);
   bundler.run();
   bundler.apply();
   return symbolic;

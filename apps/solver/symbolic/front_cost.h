@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,15 @@ inline constexpr Flops kFlopsPerAssembledEntry = 10;
 /// opening it, on each side that it has.
 [[nodiscard]] Flops front_cost(const Symbolic& symbolic, std::int32_t front,
                                std::int32_t sides);
+
+/// Work of a subtree up to which it is one task, in a tree of which all is `all`:
+/// `floor`, below which a task is not worth its overhead, as long as it is less than the
+/// part `most` of all work or than `least`, which is done sooner than two workers have
+/// agreed.
+[[nodiscard]] inline Flops one_task_limit(Flops all, Flops floor = 2e7,
+                                          double most = 1.0 / 32, Flops least = 5e5) {
+  return std::min(floor, std::max(least, most * all));
+}
 
 /// Whether a factorisation, or a solve, takes some hundred nanoseconds: to read the clock
 /// before and after is a tenth of that.

@@ -74,8 +74,9 @@ struct Costs {
     const Flops all = until.back();
     // What is inside a subtree that one task runs is not compressed.
     const double fraction = (options.low_rank ? 0.05 : 1) * options.subtree_fraction;
-    const Flops least = std::max(options.subtree_least, options.subtree_most * all);
-    small = std::max(fraction * all, std::min(options.subtree_floor, least));
+    small = std::max(fraction * all,
+                     one_task_limit(all, options.subtree_floor, options.subtree_most,
+                                    options.subtree_least));
     tiny = std::min(options.chain_floor, small);
     // What is one task has all that is below it on one process.
     most_below =

@@ -25,10 +25,8 @@ struct AssemblyOptions {
   bool whole = false;
   /// a subtree with less than this part of the work is one task …
   double subtree_fraction = 1e-3;
-  /// … or with less than this, in flops: below it a task is not worth its overhead …
+  /// … or with less than one_task_limit() of these
   Flops subtree_floor = 2e7;
-  /// … as long as it is less than this part of the work, or than so much, in flops: what
-  /// is less is done sooner than two workers have agreed
   double subtree_most = 1.0 / 32;
   Flops subtree_least = 5e5;
   /// successive fronts of a path, with what hangs between them, are one task up to this,

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
 
 #include "solver/api/solver.h"
+#include "solver/matrix/grid.h"
 #include "solver/support/dense_rows.h"
 #include "solver/support/temporary_file.h"
+#include "support/temporary_directory.h"
 
 namespace espalier::solver {
 namespace TEST_SOURCE {
@@ -113,6 +116,53 @@ TEST(BlockForm, SolvesAsDenseEliminationDoes) {
         expect_solves(solver, instance.a, random);
       }
     }
+}
+
+// Grids one after the other, whose entries are not symmetric, and entries between them.
+GeneralMatrix coupled_grids(std::int32_t blocks, const GridShape& each) {
+  const SymmetricMatrix grid = make_grid(each);
+  const std::int32_t n = grid.size;
+  std::vector<std::map<std::int32_t, double>> columns(blocks * n);
+  for (std::int32_t b = 0; b < blocks; ++b)
+    for (std::int32_t j = 0; j < n; ++j) {
+      for (auto k = grid.column_start[j]; k < grid.column_start[j + 1]; ++k) {
+        columns[b * n + j][b * n + grid.row[k]] = grid.value[k];
+        columns[b * n + grid.row[k]][b * n + j] = grid.value[k] * (1 + 0.1 * (j % 3));
+      }
+      if (b > 0) columns[b * n + j][b * n - 1 - j] = 0.5;
+    }
+  GeneralMatrix matrix{.size = blocks * n, .column_start = {0}, .row = {}, .value = {}};
+  for (const auto& column : columns) {
+    for (const auto& [row, value] : column) {
+      matrix.row.push_back(row);
+      matrix.value.push_back(value);
+    }
+    matrix.column_start.push_back(std::ssize(matrix.row));
+  }
+  return matrix;
+}
+
+// Panels are read from the file block by block then.
+TEST(BlockForm, HasTheSameBitsOutOfCore) {
+  const support::TemporaryDirectory directory;
+  const auto solutions = [&](const std::string& out_of_core) {
+    SolverOptions options;
+    options.out_of_core = out_of_core;
+    options.refine = false;
+    options.analysis.ordering = OrderingKind::kNested;  // whatever takes least memory
+    Solver solver(coupled_grids(3, {20, 20, 20}), options);
+    EXPECT_EQ(solver.analysis().form.blocks.size(), 3);
+    EXPECT_TRUE(
+        solver.plan(out_of_core.empty() ? solver.least() : solver.least_out_of_core()));
+    EXPECT_TRUE(solver.factorise());
+    EXPECT_EQ(solver.spilled().bytes_written > 0, !out_of_core.empty());
+    std::vector<double> x(solver.analysis().symbolic.size);
+    std::iota(x.begin(), x.end(), 1.0);
+    (void)solver.solve(x, 1, Operation::kPlain);
+    (void)solver.solve(x, 1, Operation::kTransposed);
+    return x;
+  };
+  EXPECT_EQ(solutions(directory.path()), solutions(""));
 }
 
 TEST(BlockForm, TakesNewValuesAndKeepsThemInFiles) {

@@ -105,10 +105,10 @@ void expect_faults(const std::vector<Fault>& faults) {
 TEST(VectorIo, NamesTheFaultAndItsLine) {
   expect_faults({
       {"", 0, "empty"},
-      {"%%MatrixMarket matrix array complex general\n2 1\n1 0\n1 0\n", 0,
-       "array complex"},
-      {"%%MatrixMarket matrix coordinate real symmetric\n2 1 0\n", 0, "right-hand side"},
-      {"%%MatrixMarket matrix coordinate pattern general\n2 1 0\n", 0, "pattern"},
+      {"%%MatrixMarket matrix array complex general\n2 1\n1 0\n1 0\n", 1,
+       "complex right-hand side, of a real matrix"},
+      {"%%MatrixMarket matrix coordinate real symmetric\n2 1 0\n", 1, "right-hand side"},
+      {"%%MatrixMarket matrix coordinate pattern general\n2 1 0\n", 1, "pattern"},
       {kSparse + "3 1 0\n", 2, "3 x 1"},
       {kSparse + "2 0 0\n", 2, "2 x 0"},
       {kSparse + "2 1\n", 2, "size line"},

@@ -53,10 +53,11 @@ struct AmalgamationOptions {
 /// pages, so that a hundred thousand small leaves of one front would take a hundred times
 /// their factor, more than their time, and more mappings than a system allows.
 struct BundleOptions {
-  /// Siblings whose common subtree has at least this work: below it all is one task
-  /// anyway …
+  /// Siblings whose common subtree has at least this work, or of a small system what
+  /// makes a task there: below it all is one task anyway …
   Flops parent_work = 2e7;
-  /// … and all of a bundle at most this, time of its tasks being far above the runtime's.
+  /// … and all of a bundle at most this, or that: time of its tasks is far above the
+  /// runtime's.
   Flops bundle_work = 1e6;
   /// What a task takes beside its entries.
   Bytes task_bytes = 12288;

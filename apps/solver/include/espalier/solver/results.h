@@ -27,6 +27,9 @@ struct PivotStatistics {
   std::int64_t null_space = 0;  ///< zero pivots left at the end: estimated deficiency
   std::int64_t negative = 0;    ///< LDL^T: negative eigenvalues
   std::int64_t two_by_two = 0;  ///< LDL^T: pivots of order 2
+  /// Columns that would have been put off had there been memory for it
+  /// (SolverOptions::delay_reserve): the pivots that they got are below the threshold.
+  std::int64_t not_delayed = 0;
   /// Least pivot that was taken as it is. LDL^T, LU: its modulus, see
   /// kernels::PivotCounts; Cholesky: which part it is of the diagonal entry of A that it
   /// came from. Infinite: there was none.
