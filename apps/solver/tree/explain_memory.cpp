@@ -128,10 +128,12 @@ MemoryExplanation explain_least(const MemoryAccount& account, ExplainedNeeds nee
   const Bytes later = account.baseline + account.reserve + inside;
   MemoryExplanation answer;
   Parts& parts = answer.parts;
-  answer.total = std::max(account.analysis_peak, later) + ProcessAccount::kRunToRun;
-  if (account.analysis_peak > later) {
+  const Bytes before = account.analysis_peak + ProcessAccount::kLate;
+  answer.total = std::max(before, later) + ProcessAccount::kRunToRun;
+  if (before > later) {
     answer.phase = MemoryPhase::kAnalysis;
-    parts = {of(kAnalysis, account.analysis_peak)};
+    parts = {of(kAnalysis, account.analysis_peak),
+             {"late", "by which its measurement may be late", ProcessAccount::kLate}};
   } else {
     parts = {of(kBaseline, account.baseline),
              {"reserve", "kept for runtime, workers and delays", account.reserve}};
