@@ -12,6 +12,7 @@
 
 #include "cli/job/exit_status.h"
 #include "cli/job/last_words.h"
+#include "cli/job/launch.h"
 #include "cli/job/launcher_daemon.h"
 #include "cli/job/patience.h"
 #include "cli/job/quiet_thread.h"
@@ -128,7 +129,7 @@ void FailureDetector::receive(const Heartbeat& heartbeat, std::int32_t from) {
     case Kind::kFailed:
       end_job(heartbeat);
     case Kind::kEnd:
-      if (heartbeat.lost != 0) end_launcher_daemon();
+      if (heartbeat.lost != 0) end_launcher_daemon(launch());
       end_process(heartbeat.status);
     case Kind::kLeaving:
       who.left = true;
@@ -237,7 +238,7 @@ bool FailureDetector::done() {
 void FailureDetector::end_job(const Heartbeat& failed) {
   print_last_words(failed.text.data());
   // Before the others end: the launcher may then end this process at once.
-  if (failed.lost != 0) end_launcher_daemon();
+  if (failed.lost != 0) end_launcher_daemon(launch());
   if (rank_ == 0) {
     for (const Peer& each : peers_)
       send({.kind = Kind::kEnd, .status = failed.status, .lost = failed.lost}, each.rank);

@@ -8,8 +8,6 @@
 #include <csignal>
 #include <string>
 
-#include "cli/job/launch.h"
-
 namespace espalier::cli {
 namespace {
 
@@ -34,8 +32,8 @@ kill -KILL "$1"
 }  // namespace
 
 // Not by fork(): the copy would hold on to the memory of this process.
-void end_launcher_daemon() {
-  if (launch().local_rank != 0) return;
+void end_launcher_daemon(const Launch& launch) {
+  if (launch.local_rank != 0) return;
   std::string daemon = std::to_string(getppid());
   std::string shell = "sh", option = "-c", script = kScript;
   const std::array<char*, 6> arguments = {shell.data(), option.data(), script.data(),

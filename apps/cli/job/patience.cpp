@@ -10,7 +10,6 @@
 
 #include "cli/job/exit_status.h"
 #include "cli/job/last_words.h"
-#include "cli/job/launch.h"
 #include "cli/job/launcher_daemon.h"
 #include "cli/job/quiet_thread.h"
 #include "espalier/model/clock.h"
@@ -28,7 +27,7 @@ constexpr std::int32_t kRanksApart = 3;
 double patience_with_all(double timeout_seconds) { return kTimes * timeout_seconds; }
 
 Patience::Patience(std::string what, double seconds)
-    : what_(std::move(what)), seconds_(seconds) {
+    : what_(std::move(what)), seconds_(seconds), launch_(launch()) {
   if (seconds <= 0) return;
   // Signals are for the other threads.
   thread_ = quiet_thread(&Patience::wait, this);
@@ -45,7 +44,7 @@ Patience::~Patience() {
 }
 
 void Patience::wait() {
-  const double most = seconds_ + kApart * std::min(launch().rank, kRanksApart);
+  const double most = seconds_ + kApart * std::min(launch_.rank, kRanksApart);
   double waited = 0;
   Clock::time_point last = Clock::now();
   std::unique_lock lock(mutex_);
@@ -62,8 +61,8 @@ void Patience::lose() {
       fmt::format("rank {}: not all processes of the job have {} within {} seconds "
                   "(ESPALIER_CLUSTER_TIMEOUT, {} times): one of them is stopped, or a "
                   "host or the network is down; ending the job",
-                  launch().rank, what_, seconds_, kTimes));
-  end_launcher_daemon();
+                  launch_.rank, what_, seconds_, kTimes));
+  end_launcher_daemon(launch_);
   end_process(kInternal);
 }
 

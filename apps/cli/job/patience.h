@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "cli/job/launch.h"
+
 namespace espalier::cli {
 
 /// Seconds between two looks that count as waiting: after more, this process itself stood
@@ -36,6 +38,7 @@ class Patience {
 
   std::string what_;
   double seconds_;
+  Launch launch_;  // read beforehand: MPI changes the environment while it starts
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;

@@ -2,15 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/job/cores.h"
+#include "cli/job/exit_status.h"
 #include "cli/job/identity.h"
 #include "cli/job/launch.h"
+#include "cli/job/patience.h"
 #include "espalier/model/error.h"
 
 namespace espalier::solver {
@@ -23,9 +27,9 @@ class Launched : public testing::Test {
  protected:
   Launched() {
     for (const char* const name :
-         {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_SIZE", "PMI_RANK",
-          "MPI_LOCALRANKID", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
-          "SLURM_LOCALID", "ESPALIER_CLUSTER_TIMEOUT"})
+         {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+          "PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "PMIX_RANK", "SLURM_STEP_NUM_TASKS",
+          "SLURM_NTASKS", "SLURM_LOCALID", "ESPALIER_CLUSTER_TIMEOUT"})
       unsetenv(name);
   }
 };
@@ -37,6 +41,21 @@ TEST_F(Launched, ByOpenMpi) {
   setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
   EXPECT_EQ(launch().processes, 12);
   EXPECT_EQ(launch().local_rank, 3);
+}
+
+// MPI changes the environment while it starts, and a thread that reads it then may end
+// the process: of patience that ends, the rank is that of before.
+TEST_F(Launched, IsReadBeforePatienceBegins) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto wait = [] {
+    setenv("OMPI_COMM_WORLD_SIZE", "12", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
+    const Patience patience("started MPI", 0.5);
+    setenv("OMPI_COMM_WORLD_RANK", "7", 1);
+    std::this_thread::sleep_for(std::chrono::seconds(60));
+  };
+  EXPECT_EXIT(wait(), testing::ExitedWithCode(kInternal), "rank 0: not all processes");
 }
 
 TEST_F(Launched, BySrun) {
