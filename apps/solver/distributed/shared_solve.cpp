@@ -152,8 +152,8 @@ void SharedSolve<T>::forward(std::int32_t node) {
   }
 }
 
-// By loops, as one process does: all of the front is at the owner of its one block column,
-// and so is what the children left.
+// By loops, as one process does: all of the front is at the owner of its one block
+// column, and so is what the children left.
 template <class T>
 void SharedSolve<T>::forward_narrow(const Open& at, const T* panel) const {
   const auto rows = view_.symbolic.rows_of(at.front);
