@@ -158,7 +158,8 @@ template <class T>
 void SharedSolve<T>::forward_narrow(const Open& at, const T* panel) const {
   const auto rows = view_.symbolic.rows_of(at.front);
   from_vector(at, 0, at.panel.columns(), false, b_);
-  const AncestorRows<T> ancestors{view_.symbolic.first_column[at.front + 1], rows,
+  const AncestorRows<T> ancestors{view_.symbolic.first_column[at.front + 1],
+                                  rows,
                                   space_.places.data(),
                                   {out(at.node), std::ssize(rows), b_.count}};
   fronts_.forward(at.front, panel, b_, ancestors, vector(at).data);
