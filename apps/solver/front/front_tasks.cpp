@@ -70,7 +70,7 @@ bool compute_tile(const TileShape& shape, const TileTask& task, Front<T>& front)
   return true;
 }
 
-// The same of a compressed front. @return whether nothing is left to do in its block column
+// The same of a compressed front. @return whether nothing is left to do in its column
 template <class T>
 bool compute_compressed(const TileShape& shape, const TileTask& task, Front<T>& front) {
   using Kind = TileTask::Kind;

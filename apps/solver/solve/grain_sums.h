@@ -17,7 +17,7 @@ namespace espalier::solver {
 /// entry for each row of its last front. So the sums are the same however grains are
 /// grouped into nodes.
 ///
-/// Units come in order, one after the other, after children that others have seen to.
+/// Grains come in order, one after the other, after children that others have seen to.
 /// Vectors are on a stack: a grain's takes the place of its children's.
 template <class T>
 class GrainSums {
