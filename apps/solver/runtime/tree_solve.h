@@ -74,8 +74,8 @@ class TreeSolve {
   std::int32_t count_;
   std::vector<std::int8_t> forest_;
   std::int64_t local_entries_, sum_entries_;  // for each vector
-  std::vector<std::int64_t> out_start_;  // of each node, in `out_`
-  PageBuffer out_, scratch_;             // each worker has a part of scratch_
+  std::vector<std::int64_t> out_start_;       // of each node, in `out_`
+  PageBuffer out_, scratch_;                  // each worker has a part of scratch_
   Bytes scratch_each_;
   Bytes read_limit_;
 };
