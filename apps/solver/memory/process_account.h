@@ -17,8 +17,7 @@ struct ProcessAccount {
 
   /// A bound below this is refused, for work that needs `inside` at once.
   [[nodiscard]] Bytes needed(Bytes inside) const {
-    return std::max(checked_add(peak_before, kLate),
-                    checked_add(inside, checked_add(baseline, reserve)));
+    return std::max(peak_before, checked_add(inside, checked_add(baseline, reserve)));
   }
   /// What users are told: needed() and 2 MiB, since two runs on the same input differ by
   /// pages here and there, and what one prints as the least must do for the next.
@@ -29,9 +28,6 @@ struct ProcessAccount {
   [[nodiscard]] Bytes left(Bytes bound) const { return bound - baseline - reserve; }
 
   static constexpr Bytes kRunToRun = Bytes{2} << 20;
-  /// By which the kernel's counters may be behind, processor by processor, when the peak
-  /// is read: 0.35 MB were seen. Where the reserve is, it has room for that.
-  static constexpr Bytes kLate = Bytes{512} << 10;
 };
 
 /// The account at this moment: the runtime runs, and everything that stays is there.

@@ -128,12 +128,10 @@ MemoryExplanation explain_least(const MemoryAccount& account, ExplainedNeeds nee
   const Bytes later = account.baseline + account.reserve + inside;
   MemoryExplanation answer;
   Parts& parts = answer.parts;
-  const Bytes before = account.analysis_peak + ProcessAccount::kLate;
-  answer.total = std::max(before, later) + ProcessAccount::kRunToRun;
-  if (before > later) {
+  answer.total = std::max(account.analysis_peak, later) + ProcessAccount::kRunToRun;
+  if (account.analysis_peak > later) {
     answer.phase = MemoryPhase::kAnalysis;
-    parts = {of(kAnalysis, account.analysis_peak),
-             {"late", "by which its measurement may be late", ProcessAccount::kLate}};
+    parts = {of(kAnalysis, account.analysis_peak)};
   } else {
     parts = {of(kBaseline, account.baseline),
              {"reserve", "kept for runtime, workers and delays", account.reserve}};
