@@ -99,12 +99,12 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       count_(count),
       forest_(std::move(forest)),
       local_entries_(most_local_entries(view, forest_)),
-      sum_entries_(grain_sizes<T>(view.symbolic, view.tree, forest_).sums),
       out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
-      scratch_each_(worker_bytes<T>(
-          local_entries_, grain_sizes<T>(view.symbolic, view.tree, forest_), count)),
       read_limit_(read_limit) {
+  const GrainSizes grains = grain_sizes<T>(view.symbolic, view.tree, forest_);
+  sum_entries_ = grains.sums;
+  scratch_each_ = worker_bytes<T>(local_entries_, grains, count);
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 class Bundler {
  public:
-  // @param work  of all
+  // @param work  of all, which is worth it
   Bundler(Symbolic& symbolic, const BundleOptions& options, Flops work)
       : symbolic_(symbolic),
         options_(options),
@@ -27,14 +27,12 @@ class Bundler {
     const std::int32_t fronts = symbolic_.fronts();
     std::vector<std::int32_t> last(static_cast<std::size_t>(fronts) + 1, -1);
     std::vector<std::int32_t> before(static_cast<std::size_t>(fronts), -1);
-    Flops total = 0;
     for (std::int32_t s = 0; s < fronts; ++s) {
       const std::int32_t above = symbolic_.parent[s] < 0 ? fronts : symbolic_.parent[s];
       before[s] = std::exchange(last[above], s);
-      if (above == fronts) total += work_[s];
     }
     for (std::int32_t p = 0; p <= fronts; ++p) {
-      if ((p == fronts ? total : work_[p]) < parent_work_) continue;
+      if (p < fronts && work_[p] < parent_work_) continue;
       siblings_.clear();
       for (std::int32_t c = last[p]; c >= 0; c = before[c]) siblings_.push_back(c);
       std::ranges::reverse(siblings_);
