@@ -105,7 +105,7 @@ class ClusterNumeric : public TypedNumeric<T> {
           const std::int32_t front = tree.nodes[node].last_front;
           const std::int32_t delayed = factor.delayed_in(front);
           PageBuffer& panel =
-              delayed > 0 ? factor.front[front].delays->panel : factor.storage[node];
+              delayed > 0 ? factor.delays_of(front)->panel : factor.storage[node];
           panel = storage_of(symbolic, tree, node,
                              own_panel_pages(symbolic, tree, site_.distribution, node,
                                              site_.communicator.rank(), delayed),

@@ -194,8 +194,11 @@ bool Solver::Impl::may_be_whole() const {
 // Operations, of complex numbers four of real ones, from which on a factorisation is the
 // runtime's.
 Flops Solver::Impl::whole_flops(FactorKind kind) const {
+  constexpr Flops kOneWorker = 4e9, kSeveral = 1e9;
   const int real = numeric_->parts() * numeric_->parts();
-  return options_.runtime_flops / (kind == FactorKind::kLu ? 2 * real : real);
+  const Flops given =
+      options_.runtime_flops.value_or(options_.workers == 1 ? kOneWorker : kSeveral);
+  return given / (kind == FactorKind::kLu ? 2 * real : real);
 }
 
 // Before anything is known but the order: whatever its factor is like.

@@ -297,7 +297,7 @@ class TypedNumeric : public Numeric {
   }
 
   void need_factor(const Symbolic& symbolic) const {
-    if (factor_.front.size() != symbolic.parent.size())
+    if (factor_.offset.size() != symbolic.parent.size())
       throw InvalidInput("nothing has been factored under this plan");
   }
 

@@ -27,9 +27,9 @@ struct More {
 
   template <class T>
   explicit More(const Factor<T>* factor) {
-    for (std::size_t s = 0; factor != nullptr && s < factor->front.size(); ++s) {
+    for (std::size_t s = 0; factor != nullptr && s < factor->delays.size(); ++s) {
       const auto front = static_cast<std::int32_t>(s);
-      const FrontDelays<T>* const delays = factor->front[s].delays.get();
+      const FrontDelays<T>* const delays = factor->delays_of(front);
       in.push_back(factor->delayed_in(front));
       out.push_back(factor->delayed_out(front));
       slots.push_back(delays != nullptr ? delays->slots() : 0);

@@ -72,7 +72,7 @@ void SharedFront<T>::fetch_delays() {
 template <class T>
 void SharedFront<T>::fetch_delays_of(std::int32_t number) {
   const std::int32_t child = children_[number], count = counts_[number];
-  auto& told = site_.context.told[child];
+  auto& told = site_.context.told->at(child);
   told = columns_alone(site_.context, child, count);
   if (count == 0) return one_less_to_fetch();
   ids_[number].resize(2 * static_cast<std::size_t>(count));
@@ -120,7 +120,7 @@ auto SharedFront<T>::delayed_here(std::int32_t number) -> Delayed& {
   if (place != delayed_.end()) return place->second;
   Delayed& here = delayed_[number];
   const std::int32_t child = children_[number];
-  const FrontDelays<T>* const from = site_.context.factor.front[child].delays.get();
+  const FrontDelays<T>* const from = site_.context.factor.delays_of(child);
   if (from == nullptr || from->delayed_out() == 0) return here;
   here.count = from->delayed_out();
   const Symbolic& symbolic = site_.context.symbolic;

@@ -276,8 +276,8 @@ template <class T>
 void SharedFront<T>::close() {
   drain_others();
   if (may_delay_) front().close_exchange(tail_here_);
-  if (!site_.context.told.empty())
-    for (const std::int32_t c : children_) site_.context.told[c].reset();
+  if (site_.context.told != nullptr)
+    for (const std::int32_t c : children_) site_.context.told->at(c).reset();
 }
 
 #define ESPALIER_INSTANTIATE(T) template class SharedFront<T>;

@@ -231,7 +231,7 @@ void SharedFront<T>::add_notes(std::int32_t panel, Channel::Parts& parts) {
 
 template <class T>
 PageBuffer& SharedFront<T>::panel_buffer() {
-  return front().has_delayed() ? site_.context.factor.front[front_].delays->panel
+  return front().has_delayed() ? site_.context.factor.delays_of(front_)->panel
                                : site_.context.factor.storage[node_];
 }
 

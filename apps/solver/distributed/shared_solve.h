@@ -147,7 +147,7 @@ class SharedSolve {
                           : strip_of_row(strips, row) % distribution_.grid_of(node).rows;
   }
   [[nodiscard]] const FrontDelays<T>* delays(std::int32_t front) const {
-    return view_.factor.front[front].delays.get();
+    return view_.factor.delays_of(front);
   }
   // Where place `position` of a front's panel stands in whole vectors: forwards and in z,
   // or in x.

@@ -182,7 +182,7 @@ void BlockAssembly<T>::take_memory(std::int32_t slice, const BlockColumn<T>& col
 template <class T>
 void BlockAssembly<T>::take_memory(std::span<const std::byte> place) {
   FrontDelays<T>* const delays =
-      shared_ ? context_.factor.front[front_.front()].delays.get() : nullptr;
+      shared_ ? context_.factor.delays_of(front_.front()) : nullptr;
   for (PageBuffer* buffer :
        {&context_.factor.storage[node_], &context_.contributions[node_],
         delays != nullptr ? &delays->panel : nullptr}) {
@@ -224,7 +224,7 @@ template <class T>
 void BlockAssembly<T>::drain(const Child& child, std::int32_t used) {
   const AssemblyTree& tree = context_.tree;
   const Trapezoid layout = tree.contribution(context_.symbolic, child.front);
-  if (const auto& panel = context_.factor.front[child.front].low_rank;
+  if (const LowRankPanel* const panel = context_.factor.low_rank_of(child.front);
       panel != nullptr && panel->contribution != nullptr) {
     LowRankPanel& tiles = *panel->contribution;
     for (std::int32_t k = 0; k < layout.blocks() && tiles.last(k) <= used; ++k)

@@ -4,8 +4,8 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "espalier/model/error.h"
 #include "espalier/model/units.h"
@@ -30,7 +30,7 @@ struct SharedDelays {
 /// its own copies and for what the parent's panel grows by. Safe from any thread.
 class DelayReserve {
  public:
-  DelayReserve(Bytes bytes, std::size_t fronts) : left_(bytes), incoming_(fronts, 0) {}
+  explicit DelayReserve(Bytes bytes) : left_(bytes) {}
 
   /// Pays for `count` more columns that front `parent` (-1: none) will receive.
   /// @param own          bytes in the front that delays them
@@ -41,11 +41,11 @@ class DelayReserve {
                          const std::function<Bytes(std::int32_t)>& panel_bytes) {
     const std::scoped_lock lock(mutex_);
     Bytes price = own;
-    if (parent >= 0)
-      price += panel_bytes(incoming_[parent] + count) - panel_bytes(incoming_[parent]);
+    std::int32_t* const before = parent >= 0 ? &incoming_[parent] : nullptr;
+    if (before != nullptr) price += panel_bytes(*before + count) - panel_bytes(*before);
     if (price > left_) return false;
     left_ -= price;
-    if (parent >= 0) incoming_[parent] += count;
+    if (before != nullptr) *before += count;
     return true;
   }
 
@@ -62,7 +62,7 @@ class DelayReserve {
  private:
   std::mutex mutex_;
   Bytes left_;
-  std::vector<std::int32_t> incoming_;
+  std::unordered_map<std::int32_t, std::int32_t> incoming_;  // of each front; none: 0
   std::map<std::int32_t, SharedDelays> shared_;  // not changed while fronts are factored
 };
 

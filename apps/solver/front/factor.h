@@ -11,6 +11,7 @@
 #include "solver/front/low_rank_panel.h"
 #include "solver/memory/page_buffer.h"
 #include "solver/memory/spill_file.h"
+#include "solver/memory/zeroed_vector.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
 #include "solver/tree/row_strips.h"
@@ -71,17 +72,12 @@ struct FrontDelays {
   [[nodiscard]] std::int32_t delayed_out() const { return slots() - tail_eliminated; }
 };
 
-/// The pivot columns of one front. Its panel, side 0 (L) before side 1 (LU: U
-/// transposed), stands in the storage of its node, or with the delays when there are
-/// delayed columns.
-template <class T>
-struct FrontFactor {
-  std::int64_t offset = 0;  ///< in the node's storage, in entries
-  std::unique_ptr<FrontDelays<T>> delays;
-  std::unique_ptr<LowRankPanel> low_rank;  ///< null: the panel is as it was laid out
-};
-
-/// The factor, by fronts. Filled by the factorisation, read by the solve.
+/// The factor, by fronts. Filled by the factorisation, read by the solve. What is kept of
+/// each front is little: there may be one for every third unknown, and on several
+/// processes each has a place for all of them.
+///
+/// The panel of a front, side 0 (L) before side 1 (LU: U transposed), stands in the
+/// storage of its node, or with the delays when there are delayed columns.
 ///
 /// Pivots are permuted inside blocks only: place k of a block of panel columns was taken
 /// by the block's row row_order[k] and column column_order[k]; rows of earlier blocks are
@@ -97,14 +93,25 @@ struct Factor {
   /// Where side 0 of a front's panel begins; side 1 follows it.
   /// @param node_storage  the storage of the front's node, or a copy read from the file
   [[nodiscard]] const T* panel_data(std::int32_t s, const T* node_storage) const {
-    return delayed_in(s) > 0 ? front[s].delays->panel.template as<T>()
-                             : node_storage + front[s].offset;
+    return delayed_in(s) > 0 ? delays[s]->panel.template as<T>()
+                             : node_storage + offset[s];
+  }
+  /// Null: no column of the front, or of its children, was put off.
+  [[nodiscard]] FrontDelays<T>* delays_of(std::int32_t s) const {
+    return delays.empty() ? nullptr : delays[s].get();
   }
   [[nodiscard]] std::int32_t delayed_in(std::int32_t s) const {
-    return front[s].delays ? front[s].delays->delayed_in : 0;
+    const FrontDelays<T>* const own = delays_of(s);
+    return own != nullptr ? own->delayed_in : 0;
   }
   [[nodiscard]] std::int32_t delayed_out(std::int32_t s) const {
-    return front[s].delays ? front[s].delays->delayed_out() : 0;
+    const FrontDelays<T>* const own = delays_of(s);
+    return own != nullptr ? own->delayed_out() : 0;
+  }
+  /// Null: the panel is as it was laid out.
+  [[nodiscard]] LowRankPanel* low_rank_of(std::int32_t s) const {
+    const auto place = compressed.find(s);
+    return place != compressed.end() ? place->second.get() : nullptr;
   }
   /// Of a front whose rows are cut into strips, FrontStorage::strips; empty: they are
   /// not.
@@ -143,10 +150,15 @@ struct Factor {
   /// AssemblyTree::Node::factor_at.
   std::vector<PageBuffer> storage;
   std::shared_ptr<SpillFile> file;  ///< null: all is in memory
-  std::vector<FrontFactor<T>> front;
-  std::vector<std::int32_t> row_order;     ///< LDL^T, LU: of each own pivot
-  std::vector<std::int32_t> column_order;  ///< LU
-  std::vector<T> d;  ///< LDL^T: D(k, k), D(k + 1, k) of each own pivot
+  /// Where each front's panel begins in the node's storage, in entries.
+  ZeroedVector<std::int64_t> offset;
+  /// Of each front; null: none. Cholesky: empty.
+  std::vector<std::unique_ptr<FrontDelays<T>>> delays;
+  /// Of the fronts that may be compressed; null: it was not.
+  std::map<std::int32_t, std::unique_ptr<LowRankPanel>> compressed;
+  ZeroedVector<std::int32_t> row_order;     ///< LDL^T, LU: of each own pivot
+  ZeroedVector<std::int32_t> column_order;  ///< LU
+  ZeroedVector<T> d;  ///< LDL^T: D(k, k), D(k + 1, k) of each own pivot
   /// Of shared fronts that are cut into tiles: FrontStorage::strips.
   std::map<std::int32_t, std::vector<std::int32_t>> strips;
   /// Where variables are kept: the last front's contribution block.
@@ -157,8 +169,8 @@ struct Factor {
   template <class Self, class Call>
   static void for_each_buffer(Self& factor, const Call& call) noexcept {
     std::ranges::for_each(factor.storage, call);
-    for (auto& one : factor.front)
-      if (one.low_rank != nullptr) std::ranges::for_each(one.low_rank->together, call);
+    for (auto& [front, panel] : factor.compressed)
+      if (panel != nullptr) std::ranges::for_each(panel->together, call);
     call(factor.kept);
   }
 };

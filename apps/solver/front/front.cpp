@@ -45,7 +45,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
         contribution + side * storage_.contribution_layout.entries();
   }
   if (own == nullptr)
-    factor.front[front].offset =
+    factor.offset[front] =
         panel - factor.storage[context.tree.node_of_front[front]].template as<T>();
   open_low_rank();
   if (kind() == FactorKind::kCholesky) return;
@@ -91,7 +91,7 @@ void Front<T>::add_child(std::int32_t child, const T* contribution,
   const Trapezoid layout = tree.contribution(context_.symbolic, child);
   const std::int32_t node = tree.node_of_front[child];
   const Bytes at = tree.nodes[node].contribution_at;
-  const LowRankPanel* const panel = context_.factor.front[child].low_rank.get();
+  const LowRankPanel* const panel = context_.factor.low_rank_of(child);
   if (contribution == nullptr && panel != nullptr && panel->contribution != nullptr)
     return add_tiles(*panel->contribution, positions, first, last);
   for (std::int32_t side = 0; side < storage_.sides; ++side) {

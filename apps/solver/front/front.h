@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -46,14 +47,17 @@ struct FrontContext {
   std::atomic<Flops>* done = nullptr;  ///< work of what has ended, for progress
   /// Called in a catch block of a task: keeps the exception and ends the job.
   std::function<void()> stop{};
-  /// Of shared fronts: what their children delayed, by front, as other processes say it;
-  /// null: it is here, in the factor.
-  std::span<std::unique_ptr<FrontDelays<T>>> told{};
+  /// Of shared fronts: what each child delayed, by front, as other processes say it;
+  /// null: it is here, in the factor. No other fronts have an entry.
+  std::map<std::int32_t, std::unique_ptr<FrontDelays<T>>>* told = nullptr;
 
   /// Null: none.
   [[nodiscard]] const FrontDelays<T>* delays_of_child(std::int32_t child) const {
-    if (!told.empty() && told[child] != nullptr) return told[child].get();
-    return factor.front[child].delays.get();
+    if (told != nullptr) {
+      const auto place = told->find(child);
+      if (place != told->end() && place->second != nullptr) return place->second.get();
+    }
+    return factor.delays_of(child);
   }
   [[nodiscard]] std::int32_t delayed_by(std::int32_t child) const {
     const FrontDelays<T>* const delays = delays_of_child(child);
@@ -64,7 +68,8 @@ struct FrontContext {
   /// The parent has a child's contribution block.
   void release_contribution(std::int32_t child) const {
     contributions[tree.node_of_front[child]].release();
-    if (const auto& panel = factor.front[child].low_rank) panel->contribution.reset();
+    if (LowRankPanel* const panel = factor.low_rank_of(child))
+      panel->contribution.reset();
   }
 };
 
@@ -295,10 +300,10 @@ class Front {
   };
   [[nodiscard]] FactorKind kind() const { return context_.tree.kind; }
   [[nodiscard]] FrontDelays<T>* delays() const {
-    return context_.factor.front[front_].delays.get();
+    return context_.factor.delays_of(front_);
   }
   [[nodiscard]] LowRankPanel* low_rank() const {
-    return context_.factor.front[front_].low_rank.get();
+    return context_.factor.low_rank_of(front_);
   }
   void open_low_rank();
   void compress(std::int32_t block, std::int32_t begin);

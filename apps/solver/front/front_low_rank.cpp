@@ -37,7 +37,7 @@ void Front<T>::open_low_rank() {
     final_rows_ = std::vector<std::atomic<std::int32_t>>(
         static_cast<std::size_t>(storage_.contribution_layout.blocks()));
   }
-  context_.factor.front[front_].low_rank = std::move(panel);
+  context_.factor.compressed.at(front_) = std::move(panel);
 }
 
 template <class T>

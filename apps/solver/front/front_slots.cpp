@@ -11,7 +11,7 @@ namespace espalier::solver {
 template <class T>
 void Front<T>::open_delays() {
   const Symbolic& symbolic = context_.symbolic;
-  auto& own = context_.factor.front[front_].delays;
+  auto& own = context_.factor.delays[front_];
   own = std::make_unique<FrontDelays<T>>();
   own->delayed_in = delayed_in_;
   const AssemblyTree& tree = context_.tree;
@@ -158,7 +158,7 @@ std::vector<IndexRange> Front<T>::followed_after(std::int32_t block) const {
 template <class T>
 void Front<T>::leave_slots(std::int32_t block, const BlockColumn<T>& column,
                            std::int32_t eliminated, const Slots& before) {
-  auto& own = context_.factor.front[front_].delays;
+  auto& own = context_.factor.delays[front_];
   if (own == nullptr) {
     own = std::make_unique<FrontDelays<T>>();
     for (std::int32_t k = 0; k < panels(); ++k)

@@ -288,7 +288,7 @@ class NodeRun {
   // A front's panel stands at panel_ and has so many entries.
   void note_panel(std::int32_t s, std::int64_t entries) {
     const PageBuffer& storage = context_.factor.storage[tree_.node_of_front[s]];
-    context_.factor.front[s].offset = panel_ - storage.template as<T>();
+    context_.factor.offset[s] = panel_ - storage.template as<T>();
     panel_ += entries;
   }
 

@@ -155,8 +155,7 @@ Factor<double> RepeatedCholesky::make_factor(const Symbolic& symbolic,
                                              const AssemblyTree& tree) const {
   Factor<double> factor(symbolic, tree);
   factor.storage[0] = PageBuffer(tree.nodes[0].factor_bytes);
-  for (std::size_t s = 0; s < fronts_.size(); ++s)
-    factor.front[s].offset = fronts_[s].panel;
+  for (std::size_t s = 0; s < fronts_.size(); ++s) factor.offset[s] = fronts_[s].panel;
   return factor;
 }
 

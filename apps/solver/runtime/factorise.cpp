@@ -10,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,7 +52,7 @@ class Factorisation {
                 const espalier_plan* plan, SharedNodes<T>* shared)
       : tree_(input.tree),
         shared_(shared),
-        reserve_(input.pivoting.delay_reserve, input.symbolic.parent.size()),
+        reserve_(input.pivoting.delay_reserve),
         scratch_(runtime.workers(), scratch_bytes(input.symbolic, tree_, tree_.kind),
                  worker_rank),
         file_(input.file),
@@ -60,7 +61,6 @@ class Factorisation {
                   : own_pool_.emplace(input.pool_limit, input.resident)),
         factor_(input.symbolic, tree_),
         contributions_(tree_.nodes.size()),
-        told_(shared == nullptr ? 0 : input.symbolic.parent.size()),
         context_{.symbolic = input.symbolic,
                  .permuted = input.permuted,
                  .tree = tree_,
@@ -76,13 +76,14 @@ class Factorisation {
                  .former = input.former,
                  .done = &done_,
                  .stop = [this] { stop(); },
-                 .told = told_,
+                 .told = &told_,
                  .low_rank = input.low_rank},
         arguments_(tree_.nodes.size()),
         children_left_(tree_.nodes.size()),
         tiled_(tree_.nodes.size()),
         group_(runtime) {
     count_nodes();
+    list_told();
     if (plan != nullptr) begin_job(plan, input.hoped_bound, runtime.context());
     if (input.record) meter_.record_to(&recorder_.emplace(runtime.workers()));
     if (shared_ != nullptr) shared_run_ = shared_->begin(context_);
@@ -172,6 +173,14 @@ class Factorisation {
     }
   }
 
+  // Entries come before tasks, which find them without a lock.
+  void list_told() {
+    for (const AssemblyTree::Node& node : tree_.nodes)
+      for (auto c = node.shared ? tree_.first_child[node.last_front] : -1; c >= 0;
+           c = tree_.next_sibling[c])
+        told_.emplace(c, nullptr);
+  }
+
   static void open_task(void* /*buffers*/[], void* argument) noexcept {
     const auto& [self, node] = *static_cast<const Argument*>(argument);
     RunRecorder* const recorder = self->recorder();
@@ -226,7 +235,7 @@ class Factorisation {
     if (job_ == nullptr || !tree_.nodes[node].low_rank) return;
     const AssemblyTree::Node& sizes = tree_.nodes[node];
     const Bytes gone =
-        sizes.factor_bytes - factor_.front[sizes.last_front].low_rank->bytes();
+        sizes.factor_bytes - factor_.low_rank_of(sizes.last_front)->bytes();
     if (gone > 0) check_policy(espalier_node_give_back(job_, node, gone));
   }
 
@@ -249,7 +258,7 @@ class Factorisation {
   // What a node was about to leave is not whole: to its parent it has not been computed.
   // And what its children have left is not booked beyond its end.
   void forget(std::int32_t node) noexcept {
-    factor_.front[tree_.nodes[node].last_front].delays.reset();
+    if (!factor_.delays.empty()) factor_.delays[tree_.nodes[node].last_front].reset();
     contributions_[node].release();
     for (const TaskId child :
          tree_.tasks.children(task_id(static_cast<std::size_t>(node))))
@@ -353,7 +362,7 @@ class Factorisation {
   PagePool& pool_;
   Factor<T> factor_;
   std::vector<PageBuffer> contributions_;
-  std::vector<std::unique_ptr<FrontDelays<T>>> told_;
+  std::map<std::int32_t, std::unique_ptr<FrontDelays<T>>> told_;
   FrontContext<T> context_;
   std::unique_ptr<SharedRun<T>> shared_run_;
   espalier_job* job_ = nullptr;

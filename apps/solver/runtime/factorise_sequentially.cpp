@@ -27,7 +27,7 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
   const AssemblyTree& tree = input.tree;
   ForwardingMeter meter(input.resident);
   PivotLog log;
-  DelayReserve reserve(input.pivoting.delay_reserve, input.symbolic.parent.size());
+  DelayReserve reserve(input.pivoting.delay_reserve);
   const WorkerScratch scratch(1, scratch_bytes(input.symbolic, tree, tree.kind));
   Factor<T> factor(input.symbolic, tree);
   std::vector<PageBuffer> contributions(tree.nodes.size());

@@ -20,6 +20,7 @@
 #include "solver/memory/address_space.h"
 #include "solver/runtime/starpu_tasks.h"
 #include "solver/runtime/task_group.h"
+#include "solver/runtime/without_devices.h"
 
 namespace espalier::solver {
 namespace {
@@ -75,6 +76,11 @@ void number_workers(const std::vector<int>& ids) {
   for (const int id : ids) shared().rank[static_cast<std::size_t>(id)] = rank++;
 }
 
+int init_without_devices(starpu_conf& conf) {
+  const WithoutDevices here;
+  return starpu_init(&conf);
+}
+
 void start(const RuntimeOptions& options) {
   if (starpu_is_initialized() != 0)
     throw Busy("StarPU runs in this process already: the program's can be adopted");
@@ -89,7 +95,7 @@ void start(const RuntimeOptions& options) {
   conf.nopencl = 0;
   conf.sched_policy = espalier ? espalier_sched_policy() : nullptr;
   conf.sched_policy_name = espalier ? nullptr : options.scheduler.c_str();
-  if (const int status = starpu_init(&conf); status != 0)
+  if (const int status = init_without_devices(conf); status != 0)
     throw Error(fmt::format("StarPU does not start: {}", std::strerror(-status)));
   const std::vector<int> ids = cpu_workers();
   if (std::ssize(ids) < options.workers) {

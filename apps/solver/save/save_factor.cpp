@@ -77,18 +77,19 @@ class FactorLoader {
 
   void take_front(std::int32_t s, bool with_delays) {
     if (with_delays) {
-      factor_.front[s].delays = std::make_unique<FrontDelays<T>>();
-      take_delays(s, *factor_.front[s].delays);
+      require(tree_.kind != FactorKind::kCholesky, s, "delays");
+      factor_.delays[s] = std::make_unique<FrontDelays<T>>();
+      take_delays(s, *factor_.delays[s]);
     }
     const std::int64_t incoming = factor_.delayed_in(s);
     if (!is_part(s)) check_incoming(s, incoming);
     if (tree_.kind == FactorKind::kLdlt)
-      check_pivots(s, incoming > 0 ? factor_.front[s].delays->d.data()
+      check_pivots(s, incoming > 0 ? factor_.delays_of(s)->d.data()
                                    : factor_.d.data() +
                                          2 * std::int64_t{symbolic_.first_column[s]});
     if (incoming > 0 || tree_.kind == FactorKind::kCholesky) return;
-    const auto own = [&](Indices& order) {
-      return std::span(order).subspan(symbolic_.first_column[s], symbolic_.pivots(s));
+    const auto own = [&](std::span<const std::int32_t> order) {
+      return order.subspan(symbolic_.first_column[s], symbolic_.pivots(s));
     };
     check_order(s, own(factor_.row_order));
     if (tree_.kind == FactorKind::kLu) check_order(s, own(factor_.column_order));
@@ -122,7 +123,7 @@ class FactorLoader {
 
   void check_pivots(std::int32_t s, const T* d) const {
     const Trapezoid layout = factor_.panel(symbolic_, tree_, s);
-    const FrontDelays<T>* const delays = factor_.front[s].delays.get();
+    const FrontDelays<T>* const delays = factor_.delays_of(s);
     for (std::int32_t k = 0; k < layout.blocks(); ++k)
       check_pairs(s, d + 2 * std::int64_t{layout.first(k)},
                   delays != nullptr ? delays->eliminated[k] : layout.width(k));
@@ -218,12 +219,12 @@ class FactorLoader {
       const auto count = static_cast<std::size_t>(entries(s));
       if (factor_.delayed_in(s) > 0) {
         require_room(s, entries(s));
-        PageBuffer& panel = factor_.front[s].delays->panel;
+        PageBuffer& panel = factor_.delays_of(s)->panel;
         panel = PageBuffer(entries(s) * static_cast<Bytes>(sizeof(T)));
         file_.take<T>("panel", std::span(panel.template as<T>(), count));
         continue;
       }
-      factor_.front[s].offset = offset;
+      factor_.offset[s] = offset;
       file_.take<T>("panel",
                     std::span(factor_.storage[node].template as<T>() + offset, count));
       offset += entries(s);
@@ -253,10 +254,10 @@ void save_factor(const FactorView<T>& view, SectionWriter& file,
   file.put("d", factor.d);
   Indices delayed;
   for (std::int32_t s = 0; s < view.symbolic.fronts(); ++s)
-    if (factor.front[s].delays) delayed.push_back(s);
+    if (factor.delays_of(s) != nullptr) delayed.push_back(s);
   file.put("delays", delayed);
   for (const std::int32_t s : delayed) {
-    const FrontDelays<T>& delays = *factor.front[s].delays;
+    const FrontDelays<T>& delays = *factor.delays_of(s);
     const std::array<std::int32_t, 2> counts{delays.delayed_in, delays.tail_eliminated};
     file.put("delayed", std::span<const std::int32_t>(counts));
     for_each_field(delays,

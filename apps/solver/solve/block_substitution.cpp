@@ -138,7 +138,7 @@ auto BlockSubstitution<T>::pivot_of(const BlockForm::Block& block)
     -> std::optional<Number> {
   const std::int32_t s = block.root;
   const bool one = block.first_front == s && view_.symbolic.front_order(s) == 1 &&
-                   !view_.factor.front[s].delays;
+                   view_.factor.delays_of(s) == nullptr;
   if (!one) return std::nullopt;
   if (view_.tree.kind == FactorKind::kLdlt)
     return widened(view_.factor.d[2 * std::int64_t{view_.symbolic.first_column[s]}]);

@@ -17,7 +17,7 @@ class Pivots {
 
   void take(std::int32_t front, const T* storage, const BlockChoice& chosen) {
     const Factor<T>& factor = view_.factor;
-    const FrontDelays<T>* const delays = factor.front[front].delays.get();
+    const FrontDelays<T>* const delays = factor.delays_of(front);
     const Trapezoid layout = factor.panel(view_.symbolic, view_.tree, front);
     const T* const panel = factor.panel_data(front, storage);
     for (std::int32_t k = 0; k < layout.blocks(); ++k) {
@@ -27,7 +27,7 @@ class Pivots {
           delays != nullptr ? delays->eliminated[k] : layout.width(k);
       DiagonalWork<T> work;
       const auto [diagonal, leading] =
-          diagonal_block(factor.front[front].low_rank.get(), layout, panel, k, work);
+          diagonal_block(factor.low_rank_of(front), layout, panel, k, work);
       take_block(diagonal, factor.leading(front, first, leading), count,
                  d_of(front, first));
     }
@@ -45,7 +45,7 @@ class Pivots {
   // From column `first` of a front's panel on; null: the kind has none.
   [[nodiscard]] const T* d_of(std::int32_t front, std::int64_t first) const {
     if (view_.tree.kind != FactorKind::kLdlt) return nullptr;
-    if (moved(front)) return view_.factor.front[front].delays->d.data() + 2 * first;
+    if (moved(front)) return view_.factor.delays_of(front)->d.data() + 2 * first;
     return view_.factor.d.data() + 2 * (view_.symbolic.first_column[front] + first);
   }
 

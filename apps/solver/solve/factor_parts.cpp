@@ -17,7 +17,7 @@ class DividesByD {
   DividesByD(const FactorView<T>& view, const Vectors<T>& z) : view_(view), z_(z) {}
 
   void divide(std::int32_t front) {
-    const FrontDelays<T>* const delays = view_.factor.front[front].delays.get();
+    const FrontDelays<T>* const delays = view_.factor.delays_of(front);
     const bool moved = delays != nullptr && delays->delayed_in > 0;
     const Trapezoid layout = view_.factor.panel(view_.symbolic, view_.tree, front);
     const std::int32_t own = view_.symbolic.first_column[front];

@@ -84,7 +84,7 @@ class InverseColumns {
   // Whatever a front may have written to.
   void clear(std::int32_t front, const Vectors<T>& vectors) const {
     const Symbolic& symbolic = view_.symbolic;
-    const FrontDelays<T>* const delays = view_.factor.front[front].delays.get();
+    const FrontDelays<T>* const delays = view_.factor.delays_of(front);
     for (std::int32_t v = 0; v < vectors.count; ++v) {
       T* const vector = vectors.data + v * vectors.stride;
       std::fill(vector + symbolic.first_column[front],

@@ -64,7 +64,8 @@ bool FrontSolve<T>::has_narrow_panel(std::int32_t front, std::int32_t count) con
   const std::int32_t pivots = view_.symbolic.pivots(front);
   return pivots <= (count == 1 ? kNarrow : kNarrowOfTwo) && count <= kFewVectors &&
          pivots <= view_.tree.block_width[front] && !view_.tree.is_tiled[front] &&
-         !view_.factor.front[front].delays && !view_.factor.front[front].low_rank;
+         view_.factor.delays_of(front) == nullptr &&
+         view_.factor.low_rank_of(front) == nullptr;
 }
 
 template <class T>

@@ -8,7 +8,7 @@ template <class T>
 void pair_blocks(const FactorView<T>& view, std::int32_t front, const BlockChoice& chosen,
                  std::vector<std::int32_t>& column_of_row) {
   const Factor<T>& factor = view.factor;
-  const FrontDelays<T>* const delays = factor.front[front].delays.get();
+  const FrontDelays<T>* const delays = factor.delays_of(front);
   const Trapezoid layout = factor.panel(view.symbolic, view.tree, front);
   const std::int32_t own = view.symbolic.first_column[front];
   const bool moved = factor.delayed_in(front) > 0;
@@ -42,7 +42,7 @@ template <class T>
 void pair_columns(const FactorView<T>& view, std::int32_t front,
                   const BlockChoice& chosen, std::vector<std::int32_t>& column_of_row) {
   pair_blocks(view, front, chosen, column_of_row);
-  const FrontDelays<T>* const delays = view.factor.front[front].delays.get();
+  const FrontDelays<T>* const delays = view.factor.delays_of(front);
   if (delays == nullptr || !has_tail(view, front, chosen)) return;
   for (std::int32_t k = 0; k < delays->tail_eliminated; ++k)
     column_of_row[delays->row_id(view.symbolic, front, k)] =

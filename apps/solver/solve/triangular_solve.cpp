@@ -115,7 +115,7 @@ template <class T>
 std::int64_t FrontSolve<T>::local_entries(const AssemblyTree::Node& node) const {
   std::int64_t most = 0;
   for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
-    const FrontDelays<T>* const delays = view_.factor.front[s].delays.get();
+    const FrontDelays<T>* const delays = view_.factor.delays_of(s);
     const std::int32_t more = delays != nullptr ? delays->delayed_in : 0;
     most = std::max(most, local_entries(view_.symbolic.front_order(s) + more,
                                         view_.tree.block_width[s],
@@ -146,15 +146,14 @@ template <class T>
 auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t count) const
     -> Local {
   const Factor<T>& factor = view_.factor;
-  const FrontFactor<T>& own = factor.front[front];
-  const FrontDelays<T>* const delays = own.delays.get();
+  const FrontDelays<T>* const delays = factor.delays_of(front);
   const bool moved = delays != nullptr && delays->delayed_in > 0;
   const std::int32_t first = view_.symbolic.first_column[front];
   Local local = lay_out(front);
   local.count = count;
   local.slots = delays != nullptr ? delays->slots() : 0;
   local.delays = delays;
-  local.low_rank = own.low_rank.get();
+  local.low_rank = factor.low_rank_of(front);
   const bool lu = view_.tree.kind == FactorKind::kLu;
   local.diagonal = factor.panel_data(front, storage);
   local.panel = {local.diagonal, local.diagonal + (lu ? local.layout.entries() : 0)};
@@ -484,7 +483,7 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
 
 template <class T>
 std::int32_t FrontSolve<T>::slots_before(std::int32_t front, std::int32_t block) const {
-  const FrontDelays<T>* const delays = view_.factor.front[front].delays.get();
+  const FrontDelays<T>* const delays = view_.factor.delays_of(front);
   if (delays == nullptr) return 0;
   const Trapezoid layout = view_.factor.panel(view_.symbolic, view_.tree, front);
   std::int32_t count = 0;

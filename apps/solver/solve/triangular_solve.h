@@ -165,7 +165,8 @@ class FrontSolve {
                                   std::int32_t seen, RowsBelow<T>* spread) const;
   // A front of one entry: a column that nothing meets.
   [[nodiscard]] bool is_alone(std::int32_t front) const {
-    return view_.symbolic.front_order(front) == 1 && !view_.factor.front[front].delays;
+    return view_.symbolic.front_order(front) == 1 &&
+           view_.factor.delays_of(front) == nullptr;
   }
   // Whether forward() divides by its pivot, and backward() does.
   [[nodiscard]] bool divides_forward() const {
@@ -194,7 +195,8 @@ class FrontSolve {
     const std::int32_t pivots = view_.symbolic.pivots(front);
     return view_.tree.kind == FactorKind::kCholesky && !view_.tree.is_tiled[front] &&
            pivots > 1 && pivots <= kernels::kFewPivots && count <= kFewVectors &&
-           pivots <= view_.tree.block_width[front] && !view_.factor.front[front].low_rank;
+           pivots <= view_.tree.block_width[front] &&
+           view_.factor.low_rank_of(front) == nullptr;
   }
   [[nodiscard]] kernels::FewPivots<T> few_pivots(std::int32_t front,
                                                  const T* storage) const {
@@ -209,7 +211,7 @@ class FrontSolve {
   // A front of one pivot, without delays.
   [[nodiscard]] bool is_single(std::int32_t front) const {
     return view_.symbolic.pivots(front) == 1 && !view_.tree.is_tiled[front] &&
-           !view_.factor.front[front].delays;
+           view_.factor.delays_of(front) == nullptr;
   }
   void forward_single(std::int32_t front, const T* storage, const Vectors<T>& b,
                       const AncestorRows<T>& ancestors) const;

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
 #include <random>
+#include <string>
 
 #include "solver/matrix/grid.h"
 #include "solver/memory/process_memory.h"
@@ -145,6 +148,39 @@ TEST(Solver, StartsTheRuntimeForWhatIsLarge) {
   options.out_of_core.clear();
   options.scheduler = "eager";
   EXPECT_FALSE(Solver(make_grid(parse_grid("5x5")), options).without_runtime());
+}
+
+// Of 1.1e9 to 1.7e9 operations, whatever the order.
+TEST(Solver, StartsTheRuntimeSoonerForSeveralWorkers) {
+  for (const std::int32_t workers : {1, 2}) {
+    SolverOptions options;
+    options.workers = workers;
+    const Solver solver(make_grid(parse_grid("28x28x28")), options);
+    ASSERT_GT(solver.analysis().symbolic.factor_flops, 1e9);
+    ASSERT_LT(solver.analysis().symbolic.factor_flops, 4e9);
+    EXPECT_EQ(solver.without_runtime(), workers == 1);
+  }
+}
+
+// What a start tells hwloc is taken back, and what the user says is heard.
+TEST(Solver, LeavesTheEnvironmentAsItWas) {
+  constexpr const char* kComponents = "HWLOC_COMPONENTS";
+  const char* const there = std::getenv(kComponents);
+  const std::optional<std::string> before =
+      there != nullptr ? std::optional<std::string>(there) : std::nullopt;
+  for (const bool given : {false, true}) {
+    if (given)
+      setenv(kComponents, "-opencl", 1);
+    else
+      unsetenv(kComponents);
+    const Solver solver(make_grid(parse_grid("4x4")), on_two_workers());
+    ASSERT_FALSE(solver.without_runtime());
+    EXPECT_STREQ(std::getenv(kComponents), given ? "-opencl" : nullptr);
+  }
+  if (before)
+    setenv(kComponents, before->c_str(), 1);
+  else
+    unsetenv(kComponents);
 }
 
 TEST(Solver, NamesTheBadColumnOfTheMatrixAsItWasRead) {

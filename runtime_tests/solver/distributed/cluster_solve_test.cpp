@@ -248,7 +248,8 @@ TEST_F(ClusterSolves, OverGridsHaveTheBitsOfOneThread) {
     const DistributedSystem<double> system(of_kind({dense, {}}, kind), kind, random,
                                            std::numeric_limits<Bytes>::max(), true,
                                            kWidth);
-    slots += system.factor.front[0].delays ? system.factor.front[0].delays->slots() : 0;
+    slots +=
+        system.factor.delays_of(0) != nullptr ? system.factor.delays_of(0)->slots() : 0;
     for (const std::int32_t processes : {2, 4, 6}) {
       const auto whose =
           random_distribution(random, system.analysis.symbolic, system.tree, processes,

@@ -203,7 +203,7 @@ TEST(DealOutDelays, KeepsTheReserveOfEveryProcess) {
     const Bytes all = draw(random, 0, 4000) * Bytes{1000};
     PivotOptions pivoting;
     pivoting.delay_reserve = all;
-    DelayReserve reserve(all, analysis.symbolic.parent.size());
+    DelayReserve reserve(all);
     deal_out_delays(analysis.symbolic, tree, distribution, pivoting,
                     draw(random, 0, 1) == 1, reserve);
     std::vector<Bytes> dealt(processes, 0);
@@ -232,7 +232,7 @@ TEST(DealOutDelays, HaveNoLimitWhereTheReserveHasNone) {
   const Instance instance(random, 4);
   const auto& [analysis, tree, distribution] = instance;
   const PivotOptions pivoting;
-  DelayReserve reserve(pivoting.delay_reserve, analysis.symbolic.parent.size());
+  DelayReserve reserve(pivoting.delay_reserve);
   deal_out_delays(analysis.symbolic, tree, distribution, pivoting, true, reserve);
   for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node) {
     const SharedDelays own = reserve.shared(tree.nodes[node].last_front);

@@ -274,8 +274,8 @@ void compare_front(Cluster& cluster, const DistributedSystem<T>& system,
   const T* const alone =
       system.factor.panel_data(s, system.factor.storage[node].template as<T>());
   const T* const mine = factor.panel_data(s, factor.storage[node].template as<T>());
-  const auto& expected = system.factor.front[s].delays;
-  const auto& found = factor.front[s].delays;
+  const auto& expected = system.factor.delays_of(s);
+  const auto& found = factor.delays_of(s);
   bool has_last = false;
   for (std::int32_t k = 0; k < panel.blocks(); ++k) {
     const std::int32_t owner =

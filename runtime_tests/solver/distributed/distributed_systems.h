@@ -152,14 +152,13 @@ struct DistributedSystem {
   [[nodiscard]] Factor<T> part(const FrontDistribution& distribution,
                                std::int32_t process) const {
     Factor<T> part(analysis.symbolic, tree);
-    for (std::size_t s = 0; s < part.front.size(); ++s) {
-      part.front[s].offset = factor.front[s].offset;
-      const FrontDelays<T>* const delays = factor.front[s].delays.get();
+    for (std::int32_t front = 0; front < analysis.symbolic.fronts(); ++front) {
+      part.offset[front] = factor.offset[front];
+      const FrontDelays<T>* const delays = factor.delays_of(front);
       if (delays == nullptr) continue;
-      part.front[s].delays = copy_of(*delays);
-      const auto front = static_cast<std::int32_t>(s);
-      part.front[s].delays->panel = part_of_panel(distribution, tree.node_of_front[front],
-                                                  process, delays->panel, front);
+      part.delays[front] = copy_of(*delays);
+      part.delays[front]->panel = part_of_panel(distribution, tree.node_of_front[front],
+                                                process, delays->panel, front);
     }
     note_strips(analysis.symbolic, tree, distribution, part);
     for (std::int32_t node = 0; node < std::ssize(tree.nodes); ++node)

@@ -50,7 +50,7 @@ void expect_same_panels(const Instance& instance, const Factor<double>& one,
                         const Factor<double>& other) {
   const Symbolic& symbolic = instance.analysis.symbolic;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
-    ASSERT_EQ(one.front[s].offset, other.front[s].offset) << "front " << s;
+    ASSERT_EQ(one.offset[s], other.offset[s]) << "front " << s;
     const std::int32_t order = symbolic.front_order(s);
     const double* const l = one.panel_data(s, one.storage[0].as<double>());
     const double* const m = other.panel_data(s, other.storage[0].as<double>());

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <optional>
 
 #include "espalier/model/versioned_struct.h"
 #include "solver/api/c/handle.h"
@@ -28,7 +29,8 @@ T choice(const char* option, std::int32_t given, const std::array<T, kCount>& va
 constexpr std::int64_t kSmallOrder = 2000;
 
 // Operations below which the calling thread does it all (SolverOptions).
-Flops runtime_flops(std::int32_t runtime, std::int64_t order, bool may_spill) {
+std::optional<Flops> runtime_flops(std::int32_t runtime, std::int64_t order,
+                                   bool may_spill) {
   constexpr Flops kAny = std::numeric_limits<Flops>::infinity();
   switch (choice("runtime", runtime, std::array{0, 1, 2, 3})) {
     case ESPALIER_SOLVER_RUNTIME_STARPU:
@@ -41,7 +43,7 @@ Flops runtime_flops(std::int32_t runtime, std::int64_t order, bool may_spill) {
             "needs StarPU");
       return kAny;
     default:
-      return order >= 0 && order <= kSmallOrder ? kAny : SolverOptions().runtime_flops;
+      return order >= 0 && order <= kSmallOrder ? std::optional(kAny) : std::nullopt;
   }
 }
 

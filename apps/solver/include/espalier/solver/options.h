@@ -128,9 +128,9 @@ struct SolverOptions {
   std::string scheduler = "espalier";
   /// A factorisation of fewer operations is done in the calling thread, without the
   /// runtime; 0: always on the runtime. What may leave memory (out_of_core) or asks for
-  /// another scheduler is on the runtime, too. The default is what one core does while a
-  /// runtime starts and its workers wait for each other.
-  Flops runtime_flops = 4e9;
+  /// another scheduler is on the runtime, too. None: 4e9 for one worker; 1e9 for several,
+  /// whose gain makes up for the start of the runtime from there on.
+  std::optional<Flops> runtime_flops;
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
