@@ -128,7 +128,7 @@ struct SolverOptions {
   std::string scheduler = "espalier";
   /// A factorisation of fewer operations is done in the calling thread, without the
   /// runtime; 0: always on the runtime. What may leave memory (out_of_core) or asks for
-  /// another scheduler is on the runtime, too. None: 4e9 for one worker; 1e9 for several,
+  /// another scheduler is on the runtime, too. None: 4e9 for one worker; 8e8 for several,
   /// whose gain makes up for the start of the runtime from there on.
   std::optional<Flops> runtime_flops;
   OrderKind order = OrderKind::kLiu;
