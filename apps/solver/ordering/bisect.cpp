@@ -13,7 +13,8 @@
 namespace espalier::solver {
 namespace {
 
-constexpr std::int32_t kDrawnDownTo = 100;  // vertices of the coarsest that is drawn
+constexpr std::int32_t kCandidates = 3;  // on the coarsest level
+constexpr std::int32_t kPasses = 2;      // of refinement on each level
 constexpr double kFarCostlier = 1.05;
 
 Partition projected(const Partition& coarse, std::span<const std::int32_t> map,
@@ -28,14 +29,13 @@ Partition projected(const Partition& coarse, std::span<const std::int32_t> map,
 }
 
 // Of each three, two grow by vertices and one is made from an edge cut.
-std::vector<Partition> candidates(const Levels& levels, std::uint64_t seed,
-                                  std::int32_t count, std::int32_t passes) {
+std::vector<Partition> candidates(const Levels& levels, std::uint64_t seed) {
   const Graph& graph = *levels.graphs.back();
   std::vector<Partition> result;
-  for (std::int32_t k = 0; k < count; ++k) {
+  for (std::int32_t k = 0; k < kCandidates; ++k) {
     result.push_back(k % 3 == 1 ? partition_from_cut(graph, levels.edges.back(), seed + k)
                                 : grown_partition(graph, seed + k));
-    refine_separator(graph, result.back(), passes);
+    refine_separator(graph, result.back(), kPasses);
   }
   return result;
 }
@@ -51,7 +51,7 @@ void refine_down(const Levels& levels, std::size_t from, std::size_t to,
     pool.ask();
     const Graph& graph = *levels.graphs[k];
     partition = projected(partition, levels.maps[k], pool);
-    refine_separator(graph, partition, effort.passes);
+    refine_separator(graph, partition, kPasses);
     if (effort.flow) refine_by_flow(graph, partition);
   }
 }
@@ -59,35 +59,9 @@ void refine_down(const Levels& levels, std::size_t from, std::size_t to,
 // From the coarsest level to level `to`.
 Partition grown_down(const Levels& levels, std::size_t to, std::uint64_t seed,
                      const Effort& effort, TaskPool& pool) {
-  Partition best = best_of(candidates(levels, seed, effort.candidates, effort.passes));
+  Partition best = best_of(candidates(levels, seed));
   refine_down(levels, levels.maps.size(), to, effort, best, pool);
   return best;
-}
-
-// The effort's draw `number`, from 1 on, on level `level`.
-Partition drawn(const Levels& levels, std::size_t level, std::uint64_t seed,
-                std::int64_t number, const Effort& effort) {
-  TaskPool alone(1);
-  seed += number;
-  const Levels other =
-      coarsen(levels.graphs[level], kDrawnDownTo, alone, seed, levels.edges[level]);
-  return grown_down(other, 0, 100 * seed, effort, alone);
-}
-
-// The best of what the draws have found, followed to level 0.
-Partition best_followed(const Levels& levels, std::size_t level, const Effort& effort,
-                        std::vector<Partition>&& found, TaskPool& pool) {
-  std::ranges::stable_sort(found, is_better);
-  if (std::ssize(found) > effort.kept) found.resize(effort.kept);
-  if (found.size() == 1) {
-    refine_down(levels, level, 0, effort, found.front(), pool);
-    return std::move(found.front());
-  }
-  pool.for_each_block(std::ssize(found), [&](std::int64_t k) {
-    TaskPool alone(1);
-    refine_down(levels, level, 0, effort, found[k], alone);
-  });
-  return best_of(std::move(found));
 }
 
 // A vertex of level 0 that belongs to one of level `level`.
@@ -118,36 +92,20 @@ Bisection better_of(Partition&& by_levels, Partition&& layered) {
                                           : Finder::kLevels};
 }
 
-// All but the first, which is there.
-void draw_others(const Levels& levels, std::size_t level, std::uint64_t seed,
-                 const Effort& effort, std::vector<Partition>& found, TaskPool& pool) {
-  pool.for_each_block(std::ssize(found) - 1, [&](std::int64_t k) {
-    found[k + 1] = drawn(levels, level, seed, k + 1, effort);
-  });
-}
-
-// The same with layers, and at the same time as these what takes longest: draws, or the
-// way to level 0 of the only one.
+// The rest of the way to level 0, and beside it layers.
 Bisection beside_layers(const Levels& levels, std::size_t level, std::uint64_t seed,
-                        const Effort& effort, std::vector<Partition>&& found,
-                        TaskPool& pool) {
+                        const Effort& effort, Partition&& by_levels, TaskPool& pool) {
   const Graph& finest = *levels.graphs.front();
   std::vector<Partition> layered(2);
-  const bool only = found.size() == 1;
-  pool.for_each_block(2 + (only ? 1 : std::ssize(found) - 1), [&](std::int64_t k) {
+  pool.for_each_block(3, [&](std::int64_t k) {
     if (k < 2) {
       layered[k] = layered_separator(finest, near_end(levels, level, seed, k));
-      refine_separator(finest, layered[k], effort.passes);
-    } else if (only) {
-      TaskPool alone(1);
-      refine_down(levels, level, 0, effort, found.front(), alone);
+      refine_separator(finest, layered[k], kPasses);
     } else {
-      found[k - 1] = drawn(levels, level, seed, k - 1, effort);
+      TaskPool alone(1);
+      refine_down(levels, level, 0, effort, by_levels, alone);
     }
   });
-  Partition by_levels =
-      only ? std::move(found.front())
-           : best_followed(levels, level, effort, std::move(found), pool);
   return better_of(std::move(by_levels), best_of(std::move(layered)));
 }
 
@@ -157,14 +115,11 @@ Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
                  const Effort& effort) {
   std::size_t level = levels.maps.size();
   while (level > 0 && levels.graphs[level - 1]->size() <= effort.shared) --level;
-  std::vector<Partition> found;
-  found.push_back(grown_down(levels, level, seed, effort, pool));
-  found.resize(std::max(1, effort.draws));
-  if (!effort.layered) {
-    draw_others(levels, level, seed, effort, found, pool);
-    return {best_followed(levels, level, effort, std::move(found), pool)};
-  }
-  return beside_layers(levels, level, seed, effort, std::move(found), pool);
+  Partition best = grown_down(levels, level, seed, effort, pool);
+  if (effort.layered)
+    return beside_layers(levels, level, seed, effort, std::move(best), pool);
+  refine_down(levels, level, 0, effort, best, pool);
+  return {std::move(best)};
 }
 
 }  // namespace espalier::solver

@@ -10,15 +10,11 @@ namespace espalier::solver {
 
 /// How much is done for one separator.
 struct Effort {
-  std::int32_t passes = 2;      ///< of refinement on each level
-  std::int32_t candidates = 3;  ///< on the coarsest
-  /// Coarse levels that are tried: those that there are, then others, drawn anew from the
-  /// first level that has at most `shared` vertices.
-  std::int32_t draws = 1;
+  bool flow = false;     ///< refine_by_flow() on each level, too
+  bool layered = false;  ///< layered_separator() is tried, too, from two ends
+  /// Layers begin at vertices of the first level that has at most so many, and what is
+  /// finer than that is done beside them.
   std::int32_t shared = 2000;
-  std::int32_t kept = 1;  ///< of what these find, followed from there to level 0
-  bool flow = false;      ///< refine_by_flow() on each level, too
-  bool layered = false;   ///< layered_separator() is tried, too, from two ends
 };
 
 /// Where the best separator was found, if the others are far from it.
@@ -39,8 +35,8 @@ struct Bisection {
 /// lighter on each level down to the finest [HL95, KK98], and of two that are layers of
 /// level 0.
 ///
-/// @par Cost  O(vertices) and what refine_separator() takes on each level, for each
-///            that is followed; these are shared by the pool
+/// @par Cost  O(vertices) and what refine_separator() takes on each level, and on level
+///            0 for each of the layers; these are shared by the pool
 [[nodiscard]] Bisection bisect(const Levels& levels, std::uint64_t seed, TaskPool& pool,
                                const Effort& effort = {});
 

@@ -67,11 +67,10 @@ void match(VertexMatching& matching, std::int32_t one, std::int32_t other) {
 }
 
 // first to last - 1 in an order that is drawn by lot.
-std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last,
-                                   std::uint64_t seed) {
+std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last) {
   std::vector<std::int32_t> order(last - first);
   std::iota(order.begin(), order.end(), first);
-  std::uint64_t lot = mixed_bits(first + seed);
+  std::uint64_t lot = mixed_bits(first);
   for (std::size_t k = order.size(); k > 1; --k) {
     lot = lot * 6364136223846793005U + 1442695040888963407U;
     std::swap(order[k - 1], order[(lot >> 32) * k >> 32]);
@@ -82,12 +81,11 @@ std::vector<std::int32_t> shuffled(std::int32_t first, std::int32_t last,
 // Those of block `k`, none of which has a mate yet, with each other; the vertices that
 // stay alone.
 std::vector<std::int32_t> match_block(const Level& level, const VertexBlocks& blocks,
-                                      std::int64_t k, VertexMatching& matching,
-                                      std::uint64_t seed) {
+                                      std::int64_t k, VertexMatching& matching) {
   std::fill(matching.mate.begin() + blocks.first(k),
             matching.mate.begin() + blocks.first(k + 1), kAlone);
   std::vector<std::int32_t> alone;
-  for (const std::int32_t v : shuffled(blocks.first(k), blocks.first(k + 1), seed)) {
+  for (const std::int32_t v : shuffled(blocks.first(k), blocks.first(k + 1))) {
     if (matching.mate[v] != kAlone) continue;
     const std::int32_t best =
         best_neighbour(level, matching, v, blocks.first(k), blocks.first(k + 1));
@@ -117,8 +115,7 @@ void match_over_neighbours(const Graph& graph, VertexMatching& matching) {
   }
 }
 
-VertexMatching matched(const Level& level, const VertexBlocks& blocks, TaskPool& pool,
-                       std::uint64_t seed) {
+VertexMatching matched(const Level& level, const VertexBlocks& blocks, TaskPool& pool) {
   const Graph& graph = level.graph;
   const auto total = static_cast<double>(total_weight(graph));
   VertexMatching matching{
@@ -126,7 +123,7 @@ VertexMatching matched(const Level& level, const VertexBlocks& blocks, TaskPool&
       static_cast<std::int64_t>(kHeaviestPair * total / graph.size())};
   std::vector<std::vector<std::int32_t>> alone(blocks.count());
   pool.for_each_block(blocks.count(), [&](std::int64_t k) {
-    alone[k] = match_block(level, blocks, k, matching, seed);
+    alone[k] = match_block(level, blocks, k, matching);
   });
   std::int64_t left = 0;
   for (const auto& of_block : alone)
@@ -313,16 +310,15 @@ class Contraction {
 
 }  // namespace
 
-Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& pool,
-               std::uint64_t seed, UnsetVector<std::int32_t> edges) {
+Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most, TaskPool& pool) {
   Levels levels;
   levels.graphs.push_back(std::move(graph));
-  levels.edges.push_back(std::move(edges));
+  levels.edges.emplace_back();
   while (levels.graphs.back()->size() > most) {
     pool.ask();
     const Level level{*levels.graphs.back(), levels.edges.back()};
     const VertexMatching matching =
-        matched(level, VertexBlocks(level.graph.size()), pool, seed);
+        matched(level, VertexBlocks(level.graph.size()), pool);
     Numbering numbering = numbered(matching, pool);
     const auto coarse = static_cast<double>(numbering.leader.size());
     if (coarse > kTooFewPairs * level.graph.size()) break;

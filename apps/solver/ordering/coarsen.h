@@ -29,12 +29,9 @@ struct Levels {
 /// that leaves too many alone, as around hubs, two that have a neighbour in common pair.
 ///
 /// @param graph  with weights; becomes graphs[0]
-/// @param seed   of the lots: other levels of the same graph
-/// @param edges  of graph's neighbours, how many edges each is for; empty: one
 /// @par Cost  O(vertices + edges) of all levels
 [[nodiscard]] Levels coarsen(std::shared_ptr<const Graph> graph, std::int32_t most,
-                             TaskPool& pool, std::uint64_t seed = 0,
-                             UnsetVector<std::int32_t> edges = {});
+                             TaskPool& pool);
 
 /// Makes graphs[1] and edges[1] anew from graphs[0] and maps[0], where there is a level 1
 /// that was let go (null).

@@ -19,15 +19,11 @@ constexpr std::int32_t kCoarsest = 200;
 constexpr std::int32_t kCoarsenAgain = 2000;  // vertices from which on levels are shared
 constexpr std::int32_t kOneTask = 1000;       // vertices up to which a piece is one task
 constexpr std::int32_t kVerticesOfAThread =
-    16'000;  // vertices for each of which one is useful
+    4'000;  // vertices for each of which one is useful
 
-constexpr std::int32_t kLarge = 200'000, kTiny = 20'000;  // vertices of a whole graph
-// Parts of a large graph down to which flows and layers are tried.
+// Parts of the graph down to which flows and layers are tried.
 constexpr std::int32_t kFlow = 200, kLayered = 200, kLayeredInThePlane = 32;
-// Of tiny graphs where layers were not far better, and of other small ones.
-constexpr std::int32_t kDrawsOfTiny = 5, kDrawsOfSmall = 2, kKeptOfSmall = 2;
-constexpr std::int32_t kPassesOfSmall = 4;
-constexpr std::int32_t kSharedPart = 12;  // of a piece's vertices where draws begin
+constexpr std::int32_t kSharedPart = 12;  // of a piece's vertices where layers begin
 
 // A thread for less than a task of its own would cost more than it brings.
 std::int32_t useful(std::int32_t workers, std::int32_t vertices) {
@@ -126,30 +122,13 @@ class Dissection {
     }
     return sides;
   }
-  // Little graphs take little time, and the first pieces of large ones matter most. What
-  // was far from the best is left out, or tried less, on the sides.
+  // The first pieces matter most. What was far from the best is left out on the sides.
   [[nodiscard]] Effort effort(const Part& part) const {
-    return graph_->size() < kLarge ? effort_of_small(part) : effort_of_large(part);
-  }
-  [[nodiscard]] Effort effort_of_small(const Part& part) const {
-    const bool by_layers = part.finder == Finder::kLayers;
-    const bool tiny = graph_->size() < kTiny;
-    return {.passes = kPassesOfSmall,
-            .draws = tiny && !by_layers ? kDrawsOfTiny : kDrawsOfSmall,
-            .shared = tiny ? kTiny : shared_size(part),
-            .kept = kKeptOfSmall,
-            .flow = !tiny,
-            .layered = part.finder != Finder::kLevels};
-  }
-  [[nodiscard]] Effort effort_of_large(const Part& part) const {
     const std::int32_t size = part.piece.size(), all = graph_->size();
     const std::int32_t layered = part.spatial ? kLayered : kLayeredInThePlane;
-    return {.shared = shared_size(part),
-            .flow = size >= all / kFlow && part.finder != Finder::kLayers,
-            .layered = size >= all / layered && part.finder != Finder::kLevels};
-  }
-  static std::int32_t shared_size(const Part& part) {
-    return std::max(kCoarsenAgain, part.piece.size() / kSharedPart);
+    return {.flow = size >= all / kFlow && part.finder != Finder::kLayers,
+            .layered = size >= all / layered && part.finder != Finder::kLevels,
+            .shared = std::max(kCoarsenAgain, size / kSharedPart)};
   }
   // Behind the places of the sides.
   void order_separator(const Part& part, const Partition& partition) {

@@ -57,11 +57,11 @@ const Library& library(OrderingKind kind) {
 using Permutation = std::vector<std::int32_t>;
 
 constexpr double kBad = 0.1;  // of another order's operations do
-// Operations an entry done in less time than a dissection takes: ours of a large matrix
-// on two workers, and METIS, in 1.4 to 1.9 microseconds (docs/decisions/0142).
-constexpr double kNestedFlops = 8000;
-constexpr double kMetisFlops = 40'000;
-constexpr std::int32_t kOursFrom = 200'000;  // columns from which on ours is taken
+// Operations an entry done in less time than a dissection takes, in 1.1 to 1.9
+// microseconds (docs/decisions/0142); of a large matrix it is memory that matters.
+constexpr double kCheapFlops = 40'000, kCheapFlopsOfLarge = 8000;
+constexpr std::int32_t kLarge = 200'000;    // columns
+constexpr std::int32_t kOursFrom = 10'000;  // columns from which on ours is taken
 
 Permutation natural_order(std::int32_t size) {
   Permutation permutation(size);
@@ -118,8 +118,8 @@ bool takes_fewer(const GroupedPattern& grouped, Flops flops, double per_entry) {
   return flops < per_entry * static_cast<double>(grouped.entries());
 }
 
-// Our own of large matrices, where its fill is METIS's and its time half of it on two
-// workers (docs/decisions/0143), and where there is no METIS.
+// Our own where its time is METIS's on one worker and half of it on two, with less fill
+// (docs/decisions/0266), and where there is no METIS.
 OrderingKind dissection(std::int32_t size) {
   return size >= kOursFrom || !available(OrderingKind::kMetis) ? OrderingKind::kNested
                                                                : OrderingKind::kMetis;
@@ -143,7 +143,7 @@ OrderOfGroups looked_at(const GroupedPattern& grouped, Means means) {
 // factor costs less than that time; otherwise the better of both.
 // @param size  columns
 bool is_cheap(const GroupedPattern& grouped, std::int32_t size, Flops flops) {
-  return takes_fewer(grouped, flops, size >= kOursFrom ? kNestedFlops : kMetisFlops);
+  return takes_fewer(grouped, flops, size >= kLarge ? kCheapFlopsOfLarge : kCheapFlops);
 }
 
 OrderOfGroups best_order(const GroupedPattern& grouped, std::int32_t size,
@@ -162,7 +162,7 @@ OrderOfGroups checked_order(const GroupedPattern& grouped, Means means) {
   if (means.kind != OrderingKind::kScotch)
     return {order_of_groups(grouped, means.kind, means.threads), means.kind, {}};
   OrderOfGroups asked = looked_at(grouped, means);
-  if (takes_fewer(grouped, asked.eliminated->flops, kMetisFlops)) return asked;
+  if (takes_fewer(grouped, asked.eliminated->flops, kCheapFlops)) return asked;
   OrderOfGroups by_degree = looked_at(grouped, {OrderingKind::kAmd, means.threads});
   return by_degree.eliminated->flops < kBad * asked.eliminated->flops
              ? std::move(by_degree)

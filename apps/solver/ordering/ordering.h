@@ -30,7 +30,7 @@ namespace espalier::solver {
 /// kAuto keeps the order by minimum degree when its factor takes less time than a
 /// dissection does: fewer than 40000 operations an entry of the matrix, or 8000 from
 /// 200000 columns on. Otherwise it computes a dissection, too, and keeps the one with
-/// fewer operations: METIS's, or kNested from 200000 columns on and in builds without
+/// fewer operations: METIS's, or kNested from 10000 columns on and in builds without
 /// METIS. An order of SCOTCH's that costs more than 40000 operations an entry is replaced
 /// where minimum degree needs less than a tenth.
 ///

@@ -232,7 +232,7 @@ TEST(LayeredSeparator, SeparatesAndNoDistanceFromTheSameEndCostsLess) {
 
 TEST(Bisection, FindsThatLayersAreFarBetterOnAGridAndLevelsOnATree) {
   TaskPool pool(1);
-  const Effort effort{.draws = 2, .layered = true};
+  const Effort effort{.layered = true};
   const auto found_on = [&](Graph&& graph) {
     graph.weight.assign(graph.size(), 1);
     return bisect(coarsen(std::make_shared<const Graph>(std::move(graph)), 200, pool), 1,
@@ -254,8 +254,7 @@ TEST(Bisection, CutsEveryKindOfGraphAndSplitsWhatItHasCut) {
     piece.vertices.resize(graph.size());
     std::iota(piece.vertices.begin(), piece.vertices.end(), 0);
     piece.levels = coarsen(std::make_shared<const Graph>(graph), 50, pool);
-    const Effort effort{
-        .draws = 3, .shared = 300, .kept = 2, .flow = true, .layered = true};
+    const Effort effort{.flow = true, .layered = true, .shared = 300};
     const Partition partition = bisect(piece.levels, 1, pool, effort).partition;
     expect_separates(graph, partition);
     ASSERT_LT(std::ranges::count(partition.side, 0), graph.size());
