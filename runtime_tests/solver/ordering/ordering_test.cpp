@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <numeric>
+#include <random>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -144,6 +146,28 @@ TEST(AutomaticOrdering, NeedsNoMoreOperationsThanEither) {
       EXPECT_LE(least, std::max(other, 8000.0 * static_cast<double>(grid.row.size())));
     }
   }
+}
+
+// Both have more than 40 000 operations an entry by minimum degree: a cube of 32 768
+// columns, and a random graph of 9500.
+TEST(AutomaticOrdering, TakesOurDissectionFromTenThousandColumnsOn) {
+  const SymmetricMatrix cube = make_grid({32, 32, 32});
+  EXPECT_EQ(choose_ordering(cube, OrderingKind::kAuto).kind, OrderingKind::kNested);
+  if (!available(OrderingKind::kMetis)) return;
+  std::mt19937 random(266);
+  SymmetricMatrix graph;
+  graph.size = 9500;
+  graph.column_start.push_back(0);
+  for (std::int32_t j = 0; j < graph.size; ++j) {
+    std::set<std::int32_t> rows = {j};
+    for (int k = 0; k < 2; ++k)
+      rows.insert(j + static_cast<std::int32_t>(random() % (graph.size - j)));
+    graph.row.insert(graph.row.end(), rows.begin(), rows.end());
+    graph.column_start.push_back(std::ssize(graph.row));
+  }
+  const double by_degree = analyse_pattern(graph, {OrderingKind::kAmd, {}}).factor_flops;
+  ASSERT_GT(by_degree, 40'000.0 * static_cast<double>(graph.row.size()));
+  EXPECT_NE(choose_ordering(graph, OrderingKind::kAuto).kind, OrderingKind::kNested);
 }
 
 TEST(OrderingNames, ReadBackAndRefuseOthers) {
