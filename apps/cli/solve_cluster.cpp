@@ -41,7 +41,7 @@ std::string identity(const SolveOptions& options) {
       solver.kind ? static_cast<int>(*solver.kind) : -1, name(solver.precision),
       static_cast<int>(solver.prepare.scaling),
       static_cast<int>(solver.analysis.ordering), solver.pivot_threshold,
-      solver.delay_reserve, options.transposed, options.conjugate_transposed,
+      solver.delay_reserve.value_or(-1), options.transposed, options.conjugate_transposed,
       solver.refine, solver.estimate_errors, options.rhs, options.explains(),
       solver.out_of_core, options.save, options.null_space, options.determinant,
       static_cast<int>(solver.front_grids));

@@ -45,9 +45,9 @@ void check(const SolverOptions& options) {
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 1))
     throw InvalidInput(fmt::format("options.pivot_threshold is {}: not in (0, 1]",
                                    options.pivot_threshold));
-  if (options.delay_reserve < 0)
+  if (options.delay_reserve && *options.delay_reserve < 0)
     throw InvalidInput(
-        fmt::format("options.delay_reserve is {}: negative", options.delay_reserve));
+        fmt::format("options.delay_reserve is {}: negative", *options.delay_reserve));
   if (options.prepare.weak_diagonal < 0 || std::isnan(options.prepare.weak_diagonal))
     throw InvalidInput(fmt::format("options.prepare.weak_diagonal is {}: negative",
                                    options.prepare.weak_diagonal));
@@ -225,13 +225,22 @@ PivotOptions Solver::Impl::pivot_options() const {
   pivoting.zero = 4 * std::max(2.0, std::sqrt(analysis_.symbolic.size)) *
                   numeric_->epsilon() * largest_entry_;
   pivoting.perturbation = std::sqrt(numeric_->epsilon()) * largest_entry_;
-  if (bound_) pivoting.delay_reserve = delay_reserve(tree_.kind);
+  if (bound_) pivoting.delay_reserve = delay_reserve(tree_.kind) + memory_.delays;
   return pivoting;
 }
 
-// What of a bound is for delayed pivots.
+// What of every bound is for delayed pivots.
 Bytes Solver::Impl::delay_reserve(FactorKind kind) const {
-  return kind == FactorKind::kCholesky ? 0 : options_.delay_reserve;
+  constexpr Bytes kDefault = Bytes{1} << 20;
+  return kind == FactorKind::kCholesky ? 0 : options_.delay_reserve.value_or(kDefault);
+}
+
+// What of a bound is so where it has more than the least. Not on several processes, which
+// would have to agree.
+Bytes Solver::Impl::more_for_delays(Bytes bound) const {
+  constexpr Bytes kPart = 4;
+  if (options_.delay_reserve || accounted_kind() == FactorKind::kCholesky) return 0;
+  return memory_.spare(bound, spills()) / kPart;
 }
 
 // Without low_rank, which takes a pass over the matrix: sizes do not depend on it.

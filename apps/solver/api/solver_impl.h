@@ -219,6 +219,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] MemoryAccount account(const Grouping& of) const;
   [[nodiscard]] Bytes reserve_bytes(const Grouping& of) const;
   [[nodiscard]] Bytes delay_reserve(FactorKind kind) const;
+  [[nodiscard]] Bytes more_for_delays(Bytes bound) const;
   [[nodiscard]] Bytes solve_bytes(const Grouping& of, std::int32_t nrhs) const;
   [[nodiscard]] Bytes bare_solve_bytes(const Grouping& of, std::int32_t nrhs) const;
   [[nodiscard]] Bytes refining_bytes(const Symbolic& symbolic, std::int32_t nrhs,

@@ -116,6 +116,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   check_room(bound);
   if (bound) bound = within_address_space(*bound);
   bound_ = bound;
+  memory_.delays = bound ? more_for_delays(*bound) : 0;
   file_.reset();
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();

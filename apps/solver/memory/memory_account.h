@@ -21,6 +21,8 @@ struct MemoryAccount {
   Bytes solve_out_of_core = 0;
   Bytes elsewhere = 0;  ///< what another process of the job needs that has the same bound
   Bytes elsewhere_out_of_core = 0;
+  /// Of the bound that was accepted, for delayed pivots beside what is in the reserve.
+  Bytes delays = 0;
 
   /// What a factorisation and a solve take beside what is resident before.
   [[nodiscard]] Bytes inside() const { return inside(tree_least, solve); }
@@ -52,7 +54,15 @@ struct MemoryAccount {
     return checked_add(needed_out_of_core(), ProcessAccount::kRunToRun / 2) <= bound;
   }
   /// What an accepted bound on the process leaves for the tree.
-  [[nodiscard]] Bytes tree_bound(Bytes bound) const { return process().left(bound); }
+  [[nodiscard]] Bytes tree_bound(Bytes bound) const {
+    return process().left(bound) - delays;
+  }
+  /// What a bound has that neither a factorisation nor a solve needs; 0: nothing.
+  [[nodiscard]] Bytes spare(Bytes bound, bool out_of_core) const {
+    const Bytes needed = out_of_core ? std::max(tree_least_out_of_core, solve_out_of_core)
+                                     : std::max(tree_least, solve);
+    return std::max<Bytes>(0, process().left(bound) - needed);
+  }
 
  private:
   [[nodiscard]] ProcessAccount process() const {

@@ -135,9 +135,10 @@ struct SolverOptions {
   MappingKind mapping = MappingKind::kMemoryAware;
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
   /// Part of the bound kept for delayed pivots, none for Cholesky; without a bound they
-  /// are never refused. 0: static pivoting. The default takes what small and medium
-  /// fronts of well-ordered systems delay.
-  Bytes delay_reserve = Bytes{1} << 20;
+  /// are never refused. 0: static pivoting. None: 1 MiB, which takes what small and
+  /// medium fronts of well-ordered systems delay, and on one process a quarter of what
+  /// the bound has beyond the least.
+  std::optional<Bytes> delay_reserve;
   /// Directory for what does not fit in the bound; empty: everything stays in memory. One
   /// in which no file can be made is a FileError of the constructor.
   std::string out_of_core;
