@@ -236,10 +236,11 @@ Bytes Solver::Impl::delay_reserve(FactorKind kind) const {
 }
 
 // What of a bound is so where it has more than the least. Not on several processes, which
-// would have to agree.
+// would have to agree; nor of what is likely to need none, though it may go on as L D
+// L^T.
 Bytes Solver::Impl::more_for_delays(Bytes bound) const {
   constexpr Bytes kPart = 4;
-  if (options_.delay_reserve || accounted_kind() == FactorKind::kCholesky) return 0;
+  if (options_.delay_reserve || tree_.kind == FactorKind::kCholesky) return 0;
   return memory_.spare(bound, spills()) / kPart;
 }
 
