@@ -270,6 +270,7 @@ LowRankOptions Solver::Impl::low_rank_options() const {
 
 void Solver::Impl::release_plan() {
   planned_ = false;
+  memory_.delays = 0;  // of its bound
   release_factor();
 }
 

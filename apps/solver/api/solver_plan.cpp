@@ -116,7 +116,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   check_room(bound);
   if (bound) bound = within_address_space(*bound);
   bound_ = bound;
-  memory_.delays = bound ? more_for_delays(*bound) : 0;
+  if (bound) memory_.delays = more_for_delays(*bound);
   file_.reset();
   const Bytes tree_bound =
       bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();

@@ -9,20 +9,12 @@ namespace espalier::solver {
 /// An allocator whose vectors leave numbers that are given no value as the memory is.
 template <class T>
 struct LeavesUnset : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = LeavesUnset<U>;
-  };
   LeavesUnset() = default;
   template <class U>
   explicit(false) LeavesUnset(const LeavesUnset<U>&) {}
   template <class U>
   void construct(U* place) {
     ::new (static_cast<void*>(place)) U;
-  }
-  template <class U, class... Values>
-  void construct(U* place, Values&&... values) {
-    ::new (static_cast<void*>(place)) U(static_cast<Values&&>(values)...);
   }
 };
 

@@ -16,10 +16,6 @@ namespace espalier::solver {
 template <class T>
 struct ZeroedPages : std::allocator<T> {
   static_assert(std::is_trivially_copyable_v<T>);
-  template <class U>
-  struct rebind {
-    using other = ZeroedPages<U>;
-  };
   ZeroedPages() = default;
   template <class U>
   explicit(false) ZeroedPages(const ZeroedPages<U>&) {}
@@ -38,10 +34,6 @@ struct ZeroedPages : std::allocator<T> {
   }
   template <class U>
   void construct(U* /*place*/) {}  // it is zero
-  template <class U, class... Values>
-  void construct(U* place, Values&&... values) {
-    ::new (static_cast<void*>(place)) U(static_cast<Values&&>(values)...);
-  }
 
  private:
   // The heap may give such that were used before, and clears all of them.
