@@ -73,6 +73,29 @@ class ClusterNumeric : public TypedNumeric<T> {
     solve_->solve(transposed, b, x);
   }
   void close() override { solve_.reset(); }
+  BlockTeam<T> block_team(const Runtime& runtime) override {
+    const FrontDistribution& distribution = site_.distribution;
+    std::vector<std::int32_t> owner;
+    for (std::int32_t node = 0; node < std::ssize(distribution.group); ++node)
+      owner.push_back(distribution.shared(node) ? BlockForm::kShared
+                                                : distribution.group[node].first);
+    return {.solve_nodes =
+                [this, &runtime](IndexRange nodes, bool shared, bool transposed,
+                                 const Vectors<T>& b, const Vectors<T>& x,
+                                 const std::function<void()>& /*ask*/) {
+                  const Awake awake(runtime);
+                  if (shared)
+                    solve_->solve(transposed, b, x, nodes);
+                  else
+                    solve_->solve_local(transposed, b, x, nodes);
+                },
+            .owner = std::move(owner),
+            .process = site_.communicator.rank(),
+            .broadcast =
+                [this](std::span<double> numbers, std::int32_t from) {
+                  site_.communicator.broadcast(std::as_writable_bytes(numbers), from);
+                }};
+  }
   Determinant pivot_product(const FactorView<T>& view) const override {
     return solver::determinant(view, site_.distribution, site_.communicator);
   }

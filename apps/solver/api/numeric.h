@@ -41,8 +41,8 @@ class Numeric {
 
   /// Prepares for blocks of `nrhs` right-hand sides at most.
   /// @throws InvalidInput when there is no factor
-  /// @param form        empty: the matrix was factored whole; else the calling thread
-  ///                    solves, block after block
+  /// @param form        empty: the matrix was factored whole; else it is solved with
+  ///                    block after block
   /// @param runtime     awake in solve() alone: what is done between solves has its cores
   ///                    for itself; null: the calling thread solves
   /// @param read_limit  bytes of panels that may be read from the file at once; one
@@ -98,13 +98,14 @@ class Numeric {
   /// Bytes beside the tree's own, while factorising and while solving.
   /// @param kind  as which the factorisation ends: that of the tree, or what it goes on
   /// as
+  /// @param blocks  whether the matrix is in block form
   /// @param distribution  of several processes: under which `input` has the tree
   [[nodiscard]] virtual Bytes factor_workspace_bytes(const FactorInput& input,
                                                      FactorKind kind,
                                                      std::int32_t workers) const = 0;
   [[nodiscard]] virtual Bytes solve_workspace_bytes(
       const FactorInput& input, FactorKind kind, std::int32_t workers, std::int32_t nrhs,
-      const FrontDistribution* distribution) const = 0;
+      bool blocks, const FrontDistribution* distribution) const = 0;
   [[nodiscard]] virtual Bytes entry_bytes() const = 0;
   /// Real numbers in an entry.
   [[nodiscard]] virtual std::int32_t parts() const = 0;

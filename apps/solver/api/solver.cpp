@@ -148,8 +148,7 @@ void Solver::Impl::analyse_given(InputMatrix&& matrix, bool whole) {
   if (options_.low_rank > 0 && kind != FactorKind::kCholesky)
     throw low_rank_needs_cholesky(options_.low_rank);
   PrepareOptions preparing = options_.prepare;
-  // Processes share one tree.
-  preparing.block_triangular &= !processes_ && !whole && !options_.factor_parts;
+  preparing.block_triangular &= !whole && !options_.factor_parts;
   prepared_ = prepare(std::move(matrix), kind, preparing, options_.analysis.interrupt);
   analysis_ = analyse(std::move(prepared_), analyse_options());
 }

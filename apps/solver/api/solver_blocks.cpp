@@ -2,7 +2,9 @@
 
 #include <utility>
 
-#include "solver/api/solver_impl.h"
+#include "solver/api/solver_processes.h"
+#include "solver/distributed/distribute.h"
+#include "solver/distributed/move_columns.h"
 #include "solver/matrix/permute.h"
 #include "solver/memory/process_memory.h"
 
@@ -88,6 +90,18 @@ SquareMatrix whole_of(const Analysis& analysis, const PreparedMatrix& prepared) 
 // the other blocks one. The new analysis is in no bound that was given: without one only.
 bool Solver::Impl::join_blocks() {
   if (analysis_.form.empty() || bound_ || !(singular() || facts_.perturbed)) return false;
+  if (processes_ ? !join_blocks_together() : !analyse_joined()) return false;
+  if (!processes_) {
+    measure_entries();
+    whole_ = runtime_ == nullptr && is_small(analysis_.symbolic, tree_.kind);
+    build(tree_.kind);
+    prepare_runtime();
+  }
+  return plan(std::nullopt).has_value();
+}
+
+// Where the whole matrix is. @return false: all is as it was
+bool Solver::Impl::analyse_joined() {
   const std::vector<std::int32_t>& before = analysis_.symbolic.permutation;
   const bool symmetric = analysis_.permuted.symmetric();
   Analysis next =
@@ -98,11 +112,36 @@ bool Solver::Impl::join_blocks() {
   next.symbolic.permutation = composed(before, next.symbolic.permutation);
   drop_factor();
   analysis_ = std::move(next);
+  return true;
+}
+
+// At process 0, to which the matrix goes back.
+bool Solver::Impl::join_blocks_together() {
+  Processes& all = *processes_;
+  Communicator& communicator = all.communicator;
+  planned_ = false;
+  all.rows.reset();
+  move_columns(communicator, all.columns, at_first_process(analysis_.symbolic.size),
+               analysis_.permuted);
+  all.columns.clear();
+  bool joined = false;
+  together(communicator, [&] {
+    if (communicator.rank() == 0) joined = analyse_joined();
+  });
+  broadcast_value(communicator, joined);
+  if (!joined) {
+    move_matrix();
+    planned_ = true;
+    return false;
+  }
+  drop_factor();
+  broadcast(communicator, prepared_.row_of);
+  share_order(tree_.kind);
   measure_entries();
-  whole_ = runtime_ == nullptr && is_small(analysis_.symbolic, tree_.kind);
-  build(tree_.kind);
-  prepare_runtime();
-  return plan(std::nullopt).has_value();
+  largest_entry_ = communicator.largest(largest_entry_);
+  all.beside_matrix.reset();
+  list_mappings();
+  return true;
 }
 
 }  // namespace espalier::solver

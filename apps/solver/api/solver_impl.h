@@ -142,6 +142,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] bool is_surely_small(std::int64_t order) const;
   [[nodiscard]] bool is_small(const Symbolic& symbolic, FactorKind kind) const;
   [[nodiscard]] bool join_blocks();
+  [[nodiscard]] bool analyse_joined();
 
   /// Of what may leave memory: that it can be used, here and at each process.
   void check_directory() const;
@@ -153,6 +154,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                       const std::function<void(std::string_view)>& step);
   void share_analysis(std::optional<InputMatrix>&& matrix,
                       std::optional<ComplexMatrix>&& numbers);
+  void share_order(FactorKind kind);
+  [[nodiscard]] bool join_blocks_together();
   void open_channel();
   [[nodiscard]] AssemblyTree tree_of_all(const Symbolic& symbolic) const;
   void build_together(FactorKind kind);

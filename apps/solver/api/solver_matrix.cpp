@@ -12,13 +12,6 @@
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
-namespace {
-
-// Everything at process 0.
-std::vector<ColumnRange> at_first(std::int32_t size) { return {{0, size, 0}}; }
-
-}  // namespace
-
 // The columns of the matrix go to where the mapping at hand has them.
 void Solver::Impl::move_matrix() {
   Processes& all = *processes_;
@@ -52,10 +45,12 @@ void Solver::Impl::replace_together(const Matrix& matrix,
     if (all.communicator.rank() == 0) check();
   });
   factored_ = has_values_ = false;
-  replace_columns(all.communicator,
-                  all.columns.empty() ? at_first(analysis_.symbolic.size) : all.columns,
-                  analysis_.symbolic.permutation, prepared_,
-                  all.communicator.rank() == 0 ? &matrix : nullptr, analysis_.permuted);
+  replace_columns(
+      all.communicator,
+      all.columns.empty() ? at_first_process(analysis_.symbolic.size) : all.columns,
+      analysis_.symbolic.permutation, prepared_,
+      all.communicator.rank() == 0 ? &matrix : nullptr, analysis_.permuted,
+      analysis_.form.coupling);
   measure_entries();
   largest_entry_ = all.communicator.largest(largest_entry_);
   has_values_ = true;
@@ -68,7 +63,7 @@ template void Solver::Impl::replace_together(const ComplexMatrix&,
 MatrixPart Solver::Impl::matrix() const {
   if (processes_)
     return matrix_part(analysis_.permuted, processes_->communicator,
-                       processes_->rows.get());
+                       processes_->rows.get(), &analysis_.form.coupling);
   if (analysis_.symbolic.kept() > 0)
     return MatrixPart::leading(analysis_.permuted, analysis_.symbolic.inner());
   return {analysis_.permuted, analysis_.form.coupling};

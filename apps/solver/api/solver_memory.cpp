@@ -124,15 +124,14 @@ Bytes Solver::Impl::bare_solve_bytes(const Grouping& of, std::int32_t nrhs) cons
   }
   if (of.symbolic.kept() > 0)
     resident = checked_add(resident, of.tree.nodes.back().contribution_bytes);
-  // Right-hand sides and solutions; in block form substitution has its own beside.
-  const std::int64_t each = analysis_.form.empty() ? 2 : 3;
+  // Right-hand sides and solutions.
   const Bytes vectors =
-      checked_mul(each * nrhs * std::int64_t{vector_size()}, sizeof(double));
-  return checked_add(
-      checked_add(resident, largest),
-      checked_add(checked_add(vectors, mapping_bytes(of.symbolic)),
-                  numeric_->solve_workspace_bytes(input(of), of.kind, workers(), nrhs,
-                                                  of.distribution)));
+      checked_mul(2 * nrhs * std::int64_t{vector_size()}, sizeof(double));
+  return checked_add(checked_add(resident, largest),
+                     checked_add(checked_add(vectors, mapping_bytes(of.symbolic)),
+                                 numeric_->solve_workspace_bytes(
+                                     input(of), of.kind, workers(), nrhs,
+                                     !analysis_.form.empty(), of.distribution)));
 }
 
 // What maps vectors to the given system: scale factors, the system of each unknown, and

@@ -66,10 +66,14 @@ void Solver::Impl::settle_order(std::optional<Bytes> bound) {
 Analysis Solver::Impl::analyse_again(OrderingKind ordering) const {
   AnalyseOptions analysing = analyse_options();
   analysing.ordering = ordering;
+  std::vector<std::int32_t> system_order;
+  if (!analysis_.form.empty())
+    system_order = substitution_order(analysis_.permuted.lower, analysis_.form.coupling);
   Analysis next;
   next.symbolic =
       analyse_pattern(analysis_.permuted.lower, analysing, &next.seconds,
-                      renumbered(prepared_.partner, analysis_.symbolic.permutation));
+                      renumbered(prepared_.partner, analysis_.symbolic.permutation),
+                      nullptr, system_order);
   return next;
 }
 
@@ -131,11 +135,7 @@ void Solver::Impl::try_other_order_together() {
     if (better) take_analysis(std::move(next));
   });
   broadcast_value(communicator, better);
-  if (better) {
-    broadcast_value(communicator, analysis_.seconds);
-    broadcast(communicator, analysis_.symbolic);
-    build_together(tree_.kind);
-  }
+  if (better) share_order(tree_.kind);
   list_mappings();
   tried_.resize(2, {other, 0, false});
   if (better) {

@@ -113,7 +113,7 @@ void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix,
     if (communicator.rank() > 0) return;
     if (!matrix) throw InvalidInput("a solver: process 0 has no matrix");
     if (!numbers) check(view_of(*matrix));
-    analyse_given(std::move(*matrix));
+    analyse_given(std::move(*matrix), complex == ComplexSymmetry::kHermitian);
     kind = prepared_.kind;
     matrix.reset();
     take_numbers(numbers ? &*numbers : nullptr);
@@ -121,10 +121,17 @@ void Solver::Impl::share_analysis(std::optional<InputMatrix>&& matrix,
   });
   broadcast_value(communicator, kind);
   broadcast_value(communicator, largest_entry_);
-  broadcast_value(communicator, analysis_.seconds);
-  broadcast(communicator, analysis_.symbolic);
   analysis_.permuted.complex = complex;
   broadcast_maps(communicator, prepared_);
+  share_order(kind);
+}
+
+// What process 0 has found, but for the matrix.
+void Solver::Impl::share_order(FactorKind kind) {
+  Communicator& communicator = processes_->communicator;
+  broadcast_value(communicator, analysis_.seconds);
+  broadcast(communicator, analysis_.symbolic);
+  broadcast(communicator, analysis_.symbolic, analysis_.form);
   build_together(kind);
 }
 

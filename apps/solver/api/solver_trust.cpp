@@ -8,7 +8,7 @@
 
 #include "espalier/machine/blas_kernel.h"
 #include "espalier/model/numbers.h"
-#include "solver/api/solver_impl.h"
+#include "solver/api/solver_processes.h"
 #include "solver/matrix/largest_modulus.h"
 #include "solver/memory/process_memory.h"
 #include "solver/refine/condition.h"
@@ -56,20 +56,21 @@ Operation other_of(Operation operation) {
 }
 
 // A pair of singletons is (0 a; a d), with one negative eigenvalue, and was factored as
-// a and a. @return what the number of negative pivots lacks
+// a and a. @return what the number of negative pivots lacks, twice: of columns that are
+// here
 std::int64_t negative_of_exchanged(const PreparedMatrix& prepared,
                                    const Analysis& analysis) {
   if (prepared.kind != FactorKind::kLdlt || prepared.row_of.empty()) return 0;
   if (analysis.permuted.complex) return 0;  // symmetric: pivots have no sign
-  std::int64_t exchanged = 0, negative = 0;
+  std::int64_t lacks = 0;
   const SymmetricMatrix& lower = analysis.permuted.lower;
   for (std::int32_t k = 0; k < lower.size; ++k) {
     const std::int32_t i = analysis.symbolic.permutation[k];
-    if (prepared.row_of[i] == i) continue;
-    ++exchanged;
-    negative += lower.value[lower.column_start[k]] < 0;
+    if (prepared.row_of[i] == i || lower.column_start[k] == lower.column_start[k + 1])
+      continue;
+    lacks += lower.value[lower.column_start[k]] < 0 ? -1 : 1;
   }
-  return exchanged / 2 - negative;
+  return lacks;
 }
 
 }  // namespace
@@ -128,7 +129,9 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
       throw Error("more was allocated than booked");
   }
   PivotStatistics& pivots = run->pivots;
-  pivots.negative += negative_of_exchanged(prepared_, analysis_);
+  std::int64_t lacks = negative_of_exchanged(prepared_, analysis_);
+  if (processes_) lacks = processes_->communicator.sum(lacks);
+  pivots.negative += lacks / 2;
   // After perturbations what is small at a root may come of them: no estimate then.
   if (pivots.perturbed > 0) pivots.perturbed += std::exchange(pivots.null_space, 0);
   facts_ = {.null_space = pivots.null_space,

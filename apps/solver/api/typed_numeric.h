@@ -57,12 +57,13 @@ class TypedNumeric : public Numeric {
                   Bytes read_limit) override {
     need_factor(symbolic);
     view_.emplace(FactorView<T>{symbolic, tree, factor_});
-    if (!form.empty()) {
-      blocks_.emplace(*view_, form, nrhs);
-      return;
-    }
     runtime_ = runtime;
     if (runtime_ != nullptr) open(*view_, *runtime_, nrhs, read_limit);
+    if (!form.empty()) {
+      blocks_.emplace(*view_, form, nrhs,
+                      runtime_ != nullptr ? block_team(*runtime_) : BlockTeam<T>());
+      return;
+    }
     vectors_ =
         SolveVectors<T>(symbolic.size, tree.kind, nrhs,
                         sizeof(RealOf<T>) < sizeof(double) ? independent_systems(symbolic)
@@ -91,7 +92,7 @@ class TypedNumeric : public Numeric {
   std::int64_t alone_entries(const Symbolic& symbolic,
                              const AssemblyTree& tree) const override {
     if (!std::is_same_v<T, double> || tree.kind == FactorKind::kLu) return 0;
-    return sequential_entries<T>({symbolic, tree, factor_}, 1);
+    return SequentialSweep<T>::entries({symbolic, tree, factor_}, 1);
   }
   void solve_alone(const Symbolic& symbolic, const AssemblyTree& tree,
                    std::span<double> x, std::span<double> work) const override {
@@ -176,10 +177,12 @@ class TypedNumeric : public Numeric {
     return workspace_bytes<T>(input, kind, workers);
   }
   Bytes solve_workspace_bytes(const FactorInput& input, FactorKind kind,
-                              std::int32_t workers, std::int32_t nrhs,
+                              std::int32_t workers, std::int32_t nrhs, bool blocks,
                               const FrontDistribution* distribution) const override {
-    return checked_add(substitution_bytes(input, workers, nrhs, distribution),
-                       SolveVectors<T>::bytes(input.symbolic.size, kind, nrhs));
+    return checked_add(
+        substitution_bytes(input, workers, nrhs, distribution),
+        blocks ? BlockSubstitution<T>::footprint(input.symbolic, input.tree, nrhs)
+               : SolveVectors<T>::bytes(input.symbolic.size, kind, nrhs));
   }
   Bytes entry_bytes() const override { return sizeof(T); }
   std::int32_t parts() const override { return kParts<T>; }
@@ -202,6 +205,16 @@ class TypedNumeric : public Numeric {
     solve_->solve(transposed, b, x, rows, ask);
   }
   virtual void close() { solve_.reset(); }
+  // Who solves with blocks, between open() and close().
+  [[nodiscard]] virtual BlockTeam<T> block_team(const Runtime& runtime) {
+    return {.solve_nodes = [this, &runtime](IndexRange nodes, bool /*shared*/,
+                                            bool transposed, const Vectors<T>& b,
+                                            const Vectors<T>& x,
+                                            const std::function<void()>& ask) {
+      const Awake awake(runtime);
+      solve_->solve(transposed, b, x, {}, ask, nodes);
+    }};
+  }
   [[nodiscard]] virtual Determinant pivot_product(const FactorView<T>& view) const {
     return solver::determinant(view);
   }

@@ -126,6 +126,15 @@ class Asleep {
   const Runtime* runtime_;
 };
 
+// Of nodes one after the other.
+IndexRange columns_of(const Symbolic& symbolic, const AssemblyTree& tree,
+                      IndexRange nodes) {
+  if (nodes.begin == nodes.end) return {0, 0};
+  const std::vector<std::int32_t>& first = symbolic.first_column;
+  return {first[tree.nodes[nodes.begin].first_front],
+          first[tree.nodes[nodes.end - 1].last_front + 1]};
+}
+
 template <class T>
 Bytes bytes_of(std::int64_t entries, std::int32_t count) {
   return checked_mul(checked_mul(entries, count), sizeof(T));
@@ -180,35 +189,48 @@ Bytes ClusterSolve<T>::footprint(const Symbolic& symbolic, const AssemblyTree& t
 }
 
 template <class T>
-void ClusterSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x) {
-  local_.forward(transposed, b);
-  solve_shared(transposed, b, x);
-  local_.backward(transposed, b, x);
-  assemble_solution(x);
+void ClusterSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+                            IndexRange nodes) {
+  nodes.end = std::min(nodes.end, static_cast<std::int32_t>(view_.tree.nodes.size()));
+  local_.forward(transposed, b, {}, {}, nodes);
+  solve_shared(transposed, b, x, nodes);
+  local_.backward(transposed, b, x, {}, nodes);
+  assemble_solution(x, columns_of(view_.symbolic, view_.tree, nodes));
+}
+
+template <class T>
+void ClusterSolve<T>::solve_local(bool transposed, const Vectors<T>& b,
+                                  const Vectors<T>& x, IndexRange nodes) {
+  local_.solve(transposed, b, x, {}, {}, nodes);
 }
 
 template <class T>
 void ClusterSolve<T>::solve_shared(bool transposed, const Vectors<T>& b,
-                                   const Vectors<T>& x) {
+                                   const Vectors<T>& x, IndexRange nodes) {
   const Asleep workers(
       communicator_.size() > 1 && communicator_.has_own_runtime() ? &runtime_ : nullptr);
   SharedSolve<T>({view_, distribution_, communicator_, local_, space_}, transposed, b, x)
-      .run();
+      .run(nodes);
 }
 
-// Every entry of x from its owner: a sum in which one term is not zero, of complex
-// entries part by part.
+// Every entry of x from its owner: a sum in which all other terms are -0, which added to
+// any number leave its bits; of complex entries part by part.
 template <class T>
-void ClusterSolve<T>::assemble_solution(const Vectors<T>& solution) {
+void ClusterSolve<T>::assemble_solution(const Vectors<T>& solution, IndexRange columns) {
   using Real = RealOf<T>;
   if (communicator_.size() == 1) return;
-  const auto n = static_cast<std::size_t>(view_.symbolic.size);
+  const auto first =
+      std::ranges::upper_bound(ranges_, columns.begin, {}, &ColumnRange::end);
   for (std::int32_t v = 0; v < solution.count; ++v) {
-    T* const entries = solution.data + v * solution.stride;
-    for (const ColumnRange& range : ranges_)
-      if (range.owner != communicator_.rank())
-        std::fill(entries + range.begin, entries + range.end, T{0});
-    const std::span<Real> x(reinterpret_cast<Real*>(entries), kParts<T> * n);
+    auto* const parts = reinterpret_cast<Real*>(solution.data + v * solution.stride);
+    for (auto range = first; range != ranges_.end() && range->begin < columns.end;
+         ++range)
+      if (range->owner != communicator_.rank())
+        std::fill(parts + kParts<T> * std::max(range->begin, columns.begin),
+                  parts + kParts<T> * std::min(range->end, columns.end), Real{-0.0});
+    const std::span<Real> x(
+        parts + kParts<T> * columns.begin,
+        kParts<T> * static_cast<std::size_t>(columns.end - columns.begin));
     if constexpr (!kConverts<T>) {
       communicator_.sum(x);
     } else {

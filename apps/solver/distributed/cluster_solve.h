@@ -42,8 +42,13 @@ class ClusterSolve {
   /// Collective. x := A^-1 b, or A^-T b, in elimination order, the same bits everywhere;
   /// b, which is too at the start, is overwritten. At most `count` vectors. Where the
   /// factor is symmetric x may be b. The runtime must be awake.
+  /// @param nodes  as of TreeSolve: b and x are those of their columns
   /// @throws Error as TreeSolve::solve(); the other processes then wait in vain
-  void solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x);
+  void solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+             IndexRange nodes = TreeSolve<T>::kAll);
+  /// Of trees that are local here, and by this process alone: x has the rows of these.
+  void solve_local(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+                   IndexRange nodes);
 
   /// Bytes that the constructor takes at a process where no column was delayed.
   [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, const AssemblyTree& tree,
@@ -52,8 +57,9 @@ class ClusterSolve {
                                        std::int32_t count);
 
  private:
-  void solve_shared(bool transposed, const Vectors<T>& b, const Vectors<T>& x);
-  void assemble_solution(const Vectors<T>& x);
+  void solve_shared(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+                    IndexRange nodes);
+  void assemble_solution(const Vectors<T>& x, IndexRange columns);
 
   FactorView<T> view_;
   const FrontDistribution& distribution_;

@@ -27,6 +27,11 @@ struct ColumnRange {
     const Symbolic& symbolic, const AssemblyTree& tree,
     const FrontDistribution& distribution);
 
+/// All columns at process 0.
+[[nodiscard]] inline std::vector<ColumnRange> at_first_process(std::int32_t size) {
+  return {{0, size, 0}};
+}
+
 /// @param ranges  of all columns, in order
 /// @par Cost  O(log ranges)
 [[nodiscard]] std::int32_t owner_of_column(std::span<const ColumnRange> ranges,

@@ -139,6 +139,24 @@ void broadcast(Communicator& communicator, Symbolic& symbolic) {
                             communicator.rank()));
 }
 
+void broadcast(Communicator& communicator, const Symbolic& symbolic, BlockForm& form) {
+  Coupling& coupling = form.coupling;
+  broadcast_value(communicator, coupling.size);
+  if (coupling.size == 0) {
+    form = {};
+    return;
+  }
+  broadcast(communicator, coupling.column_start);
+  broadcast(communicator, coupling.row);
+  broadcast_values(communicator, coupling);
+  if (communicator.rank() > 0) form = block_form(symbolic, std::move(coupling));
+}
+
+void broadcast_values(Communicator& communicator, Coupling& coupling) {
+  broadcast(communicator, coupling.value);
+  broadcast(communicator, coupling.imaginary);
+}
+
 void broadcast_maps(Communicator& communicator, PreparedMatrix& prepared) {
   broadcast_value(communicator, prepared.kind);
   broadcast(communicator, prepared.row_scale);

@@ -11,6 +11,7 @@
 #include "solver/matrix/matrix_part.h"
 #include "solver/matrix/sparse_matrix.h"
 #include "solver/scaling/prepare.h"
+#include "solver/symbolic/block_form.h"
 #include "solver/symbolic/symbolic.h"
 
 namespace espalier::solver {
@@ -38,6 +39,14 @@ void broadcast_value(Communicator& communicator, T& value) {
 /// @throws Error when what arrives is not what was sent; the message names the process
 /// @par Memory  nothing beside the structure
 void broadcast(Communicator& communicator, Symbolic& symbolic);
+
+/// Collective. Every process gets the form that process 0 has of a matrix: none where
+/// that is factored whole.
+/// @param symbolic  the same everywhere
+void broadcast(Communicator& communicator, const Symbolic& symbolic, BlockForm& form);
+
+/// Collective. Every process gets the values that process 0 has.
+void broadcast_values(Communicator& communicator, Coupling& coupling);
 
 /// Collective. Every process gets what process 0 has, but for the matrix: enough for
 /// ScaledPermutation.
@@ -74,12 +83,14 @@ void distribute_columns(Communicator& communicator, std::span<const ColumnRange>
                         SquareMatrix& permuted);
 
 /// The matrix that is spread over the processes.
-/// @param permuted, communicator, rows  outlive it
+/// @param permuted, communicator, rows, coupling  outlive it
 [[nodiscard]] inline MatrixPart matrix_part(const SquareMatrix& permuted,
                                             Communicator& communicator,
-                                            SpreadRows* rows = nullptr) {
+                                            SpreadRows* rows = nullptr,
+                                            const Coupling* coupling = nullptr) {
   return {permuted, communicator.rank() == 0,
-          [&communicator](std::span<double> values) { communicator.sum(values); }, rows};
+          [&communicator](std::span<double> values) { communicator.sum(values); }, rows,
+          coupling};
 }
 
 }  // namespace espalier::solver

@@ -118,14 +118,16 @@ void agree(Communicator& communicator, const std::optional<Stray>& stray) {
 template <class T, class Matrix>
 void replace(Communicator& communicator, std::span<const ColumnRange> ranges,
              std::span<const std::int32_t> permutation, const PreparedMatrix& prepared,
-             const Matrix* matrix, SquareMatrix& permuted) {
+             const Matrix* matrix, SquareMatrix& permuted, Coupling& coupling) {
   const bool first = communicator.rank() == 0;
   fail_together(communicator,
                 first ? complaint(permutation, prepared, *matrix) : std::string());
   Receiver<T> receiver(permuted);
   if (first) {
     Sender<T> sender(communicator);
+    clear_values(coupling, kIsComplex<T>);
     place_entries(prepared, permutation, *matrix, [&](const Placed<T>& entry) {
+      if (put_entry(coupling, entry)) return;
       const std::int32_t to = owner_of_column(ranges, std::min(entry.row, entry.column));
       if (to == 0)
         receiver.take(entry);
@@ -136,6 +138,7 @@ void replace(Communicator& communicator, std::span<const ColumnRange> ranges,
   } else {
     receiver.receive_all(communicator);
   }
+  broadcast_values(communicator, coupling);
   agree(communicator, receiver.stray());
 }
 
@@ -144,15 +147,17 @@ void replace(Communicator& communicator, std::span<const ColumnRange> ranges,
 void replace_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
                      std::span<const std::int32_t> permutation,
                      const PreparedMatrix& prepared, const InputMatrix* matrix,
-                     SquareMatrix& permuted) {
-  replace<double>(communicator, ranges, permutation, prepared, matrix, permuted);
+                     SquareMatrix& permuted, Coupling& coupling) {
+  replace<double>(communicator, ranges, permutation, prepared, matrix, permuted,
+                  coupling);
 }
 
 void replace_columns(Communicator& communicator, std::span<const ColumnRange> ranges,
                      std::span<const std::int32_t> permutation,
                      const PreparedMatrix& prepared, const ComplexMatrix* matrix,
-                     SquareMatrix& permuted) {
-  replace<Complex>(communicator, ranges, permutation, prepared, matrix, permuted);
+                     SquareMatrix& permuted, Coupling& coupling) {
+  replace<Complex>(communicator, ranges, permutation, prepared, matrix, permuted,
+                   coupling);
 }
 
 }  // namespace espalier::solver

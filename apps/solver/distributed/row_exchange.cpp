@@ -140,7 +140,7 @@ void RowExchange::clear_others(std::span<double> sums) const {
   for (const ColumnRange& range : ranges_)
     if (range.owner != communicator_.rank())
       std::fill(sums.begin() + parts * range.begin, sums.begin() + parts * range.end,
-                0.0);
+                -0.0);  // added to any number it leaves its bits
 }
 
 Bytes RowExchange::bytes() const {

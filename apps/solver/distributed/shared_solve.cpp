@@ -22,11 +22,10 @@ std::vector<std::int32_t> holders_of(const AssemblyTree& tree, const Symbolic& s
 }
 
 template <class T>
-void SharedSolve<T>::run() {
-  const auto nodes = static_cast<std::int32_t>(view_.tree.nodes.size());
-  for (std::int32_t node = 0; node < nodes; ++node)
+void SharedSolve<T>::run(IndexRange nodes) {
+  for (std::int32_t node = nodes.begin; node < nodes.end; ++node)
     if (distribution_.shared(node)) forward(node);
-  for (std::int32_t node = nodes - 1; node >= 0; --node)
+  for (std::int32_t node = nodes.end - 1; node >= nodes.begin; --node)
     if (distribution_.shared(node)) backward(node);
 }
 

@@ -63,8 +63,8 @@ class SharedSolve {
         b_(b),
         x_(x) {}
 
-  /// Collective: up to the roots and down again.
-  void run();
+  /// Collective: up to the roots and down again, of whole trees.
+  void run(IndexRange nodes);
 
  private:
   /// A front at hand: its panel with delayed columns, and its slots.

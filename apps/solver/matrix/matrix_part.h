@@ -31,7 +31,7 @@ class SpreadRows {
                         const Arrived<double>& arrived) = 0;
   virtual void in_order(const Product<Complex>& product, const Columns& columns,
                         const Arrived<Complex>& arrived) = 0;
-  /// Zeros in the rows of others, in both parts of complex ones.
+  /// -0 in the rows of others, in both parts of complex ones.
   virtual void clear_others(std::span<double> sums) const = 0;
 };
 
@@ -58,16 +58,28 @@ class MatrixPart {
   ///               bits everywhere
   /// @param rows   null: products with vectors are rounded in another order than on one
   ///               process; outlives this
+  /// @param coupling  as above, all of it at every process; null: there is none
   MatrixPart(const SquareMatrix& here, bool first,
-             std::function<void(std::span<double>)> sum, SpreadRows* rows = nullptr)
-      : here_(here), first_(first), sum_(std::move(sum)), rows_(rows) {}
+             std::function<void(std::span<double>)> sum, SpreadRows* rows = nullptr,
+             const Coupling* coupling = nullptr)
+      : here_(here),
+        coupling_(coupling != nullptr && coupling->size > 0 ? coupling : nullptr),
+        first_(first),
+        sum_(std::move(sum)),
+        rows_(rows) {}
 
   [[nodiscard]] const SquareMatrix& here() const { return here_; }
   /// Whether here() and what stands beside it is all.
   [[nodiscard]] bool is_whole() const { return !sum_; }
-  /// Calls entry(i, j, value) with the entries that stand beside here(), which are T's.
+  /// Calls entry(i, j, value) with the entries that stand beside here(), which are T's:
+  /// at the first process, so that each is in a sum once.
   template <class T, class Entry>
   void for_each_coupling(const Entry& entry) const {
+    if (first_) for_each_coupling_anywhere<T>(entry);
+  }
+  /// The same at every process.
+  template <class T, class Entry>
+  void for_each_coupling_anywhere(const Entry& entry) const {
     if (coupling_ == nullptr) return;
     for (std::int32_t j = 0; j < coupling_->size; ++j)
       for (auto k = coupling_->column_start[j]; k < coupling_->column_start[j + 1]; ++k)

@@ -65,17 +65,23 @@ void for_each_column(const View<T>& a, const Column& column) {
   }
 }
 
+// entry(i, j, value) of op(A) for the entries of the coupling of A.
+template <class T, class Entry>
+auto of_coupling(const View<T>& a, const Entry& entry) {
+  return [&](std::int32_t i, std::int32_t j, T value) {
+    if constexpr (kIsComplex<T>)
+      a.transposed ? entry(j, i, std::conj(value)) : entry(i, j, value);
+    else
+      a.transposed ? entry(j, i, value) : entry(i, j, value);
+  };
+}
+
 // Calls entry(i, j, value) for what is not in these columns: the diagonal after inner(),
 // and the coupling.
 template <class T, class Entry>
 void for_each_beside(const View<T>& a, const Entry& entry) {
   for (std::int32_t i = a.part.inner(); i < a.pattern.size; ++i) entry(i, i, T(1));
-  a.part.template for_each_coupling<T>([&](std::int32_t i, std::int32_t j, T value) {
-    if constexpr (kIsComplex<T>)
-      a.transposed ? entry(j, i, std::conj(value)) : entry(i, j, value);
-    else
-      a.transposed ? entry(j, i, value) : entry(i, j, value);
-  });
+  a.part.template for_each_coupling<T>(of_coupling(a, entry));
 }
 
 // Calls entry(i, j, value) for each entry of op(A), by columns of the lower triangle,
@@ -159,6 +165,10 @@ class SubtractedProduct {
             take(j, start[j], start[j + 1], here);
         },
         arrived);
+    const auto couple = [&](std::int32_t i, std::int32_t j, T value) {
+      if (rows.is_here(i)) subtract(i, value * x_[j]);
+    };
+    a_.part.template for_each_coupling_anywhere<T>(of_coupling(a_, couple));
   }
 
   void subtract(std::int32_t i, T product) {

@@ -134,14 +134,6 @@ Vectors<T> TreeSolve<T>::out_vectors(std::int32_t node, std::int32_t nrhs) const
           out_start_[node + 1] - out_start_[node], nrhs};
 }
 
-// In the forest.
-template <class T>
-std::optional<std::int32_t> TreeSolve<T>::parent(std::int32_t node) const {
-  const auto above = view_.tree.tasks.parent(task_id(static_cast<std::size_t>(node)));
-  if (!above || !takes_part(index(*above))) return std::nullopt;
-  return static_cast<std::int32_t>(index(*above));
-}
-
 // Reads a node's panels where they are in the file, inside the limit.
 template <class T>
 class TreeSolve<T>::Panels {
@@ -163,26 +155,47 @@ class TreeSolve<T>::Panels {
   NodeStorage<T> storage_;
 };
 
-// One way through the forest: what is solved for, and what a node needs for it.
+// One way through the forest, or some trees of it: what is solved for, and what a node
+// needs for it.
 template <class T>
 class TreeSolve<T>::Sweep : public NodeSweep {
  public:
-  Sweep(TreeSolve& of, bool transposed, const Vectors<T>& b)
+  Sweep(TreeSolve& of, bool transposed, const Vectors<T>& b, IndexRange nodes)
       : NodeSweep(of.runtime_, of.view_.tree.nodes.size()),
         of_(of),
+        nodes_{
+            nodes.begin,
+            std::min(nodes.end, static_cast<std::int32_t>(of.view_.tree.nodes.size()))},
         fronts_(of.view_, transposed, Halves::kTogether, tiles()),
         b_(b),
         read_limit_(of.read_limit_) {}
 
  protected:
+  [[nodiscard]] bool takes_part(std::int32_t node) const {
+    return node >= nodes_.begin && node < nodes_.end &&
+           of_.takes_part(static_cast<std::size_t>(node));
+  }
+  // All of them take part where the node does, but for trees that are bundled with its.
   [[nodiscard]] std::span<const TaskId> children(std::int32_t node) const {
-    return of_.view_.tree.tasks.children(task_id(static_cast<std::size_t>(node)));
+    const auto all =
+        of_.view_.tree.tasks.children(task_id(static_cast<std::size_t>(node)));
+    const auto first = std::ranges::lower_bound(all, nodes_.begin, {}, [](TaskId c) {
+      return static_cast<std::int32_t>(index(c));
+    });
+    return {first, all.end()};
+  }
+  [[nodiscard]] std::optional<std::int32_t> parent(std::int32_t node) const {
+    const auto above =
+        of_.view_.tree.tasks.parent(task_id(static_cast<std::size_t>(node)));
+    if (!above || !takes_part(static_cast<std::int32_t>(index(*above)))) return {};
+    return static_cast<std::int32_t>(index(*above));
   }
   [[nodiscard]] T* local() const {
     return reinterpret_cast<T*>(of_.scratch_.data() + of_.scratch_each_ * worker_rank());
   }
 
   TreeSolve& of_;
+  const IndexRange nodes_;
   const FrontSolve<T> fronts_;
   const Vectors<T> b_;
   ReadLimit read_limit_;
@@ -193,13 +206,13 @@ template <class T>
 class TreeSolve<T>::Upward : public Sweep {
  public:
   Upward(TreeSolve& of, bool transposed, const Vectors<T>& b,
-         std::span<const std::int32_t> rows);
+         std::span<const std::int32_t> rows, IndexRange nodes);
   void sweep(const Ask& ask);
 
  private:
   void visit(std::int32_t node) override;
   void submit_next(std::int32_t node) override {
-    const auto parent = this->of_.parent(node);
+    const auto parent = this->parent(node);
     if (parent && --waiting_[*parent] == 0) this->submit(*parent);
   }
   [[nodiscard]] GrainSums<T> sums_of(std::int32_t node) const;
@@ -210,16 +223,16 @@ class TreeSolve<T>::Upward : public Sweep {
 
 template <class T>
 TreeSolve<T>::Upward::Upward(TreeSolve& of, bool transposed, const Vectors<T>& b,
-                             std::span<const std::int32_t> rows)
-    : Sweep(of, transposed, b),
+                             std::span<const std::int32_t> rows, IndexRange nodes)
+    : Sweep(of, transposed, b, nodes),
       has_entries_(nodes_with(of.view_, rows)),
       waiting_(of.view_.tree.nodes.size()) {}
 
 template <class T>
 void TreeSolve<T>::Upward::sweep(const Ask& ask) {
   std::vector<std::int32_t> leaves;
-  for (std::int32_t node = 0; node < std::ssize(waiting_); ++node) {
-    if (!this->of_.takes_part(static_cast<std::size_t>(node))) continue;
+  for (std::int32_t node = this->nodes_.begin; node < this->nodes_.end; ++node) {
+    if (!this->takes_part(node)) continue;
     waiting_[node] = static_cast<std::int32_t>(this->children(node).size());
     if (this->children(node).empty()) leaves.push_back(node);
   }
@@ -264,8 +277,9 @@ GrainSums<T> TreeSolve<T>::Upward::sums_of(std::int32_t node) const {
 template <class T>
 class TreeSolve<T>::Downward : public Sweep {
  public:
-  Downward(TreeSolve& of, bool transposed, const Vectors<T>& b, const Vectors<T>& x)
-      : Sweep(of, transposed, b), x_(x) {}
+  Downward(TreeSolve& of, bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+           IndexRange nodes)
+      : Sweep(of, transposed, b, nodes), x_(x) {}
   void sweep(const Ask& ask);
 
  private:
@@ -281,10 +295,8 @@ class TreeSolve<T>::Downward : public Sweep {
 template <class T>
 void TreeSolve<T>::Downward::sweep(const Ask& ask) {
   std::vector<std::int32_t> roots;
-  const auto nodes = static_cast<std::int32_t>(this->of_.view_.tree.nodes.size());
-  for (std::int32_t node = 0; node < nodes; ++node)
-    if (this->of_.takes_part(static_cast<std::size_t>(node)) && !this->of_.parent(node))
-      roots.push_back(node);
+  for (std::int32_t node = this->nodes_.begin; node < this->nodes_.end; ++node)
+    if (this->takes_part(node) && !this->parent(node)) roots.push_back(node);
   this->run_from(roots, ask);
 }
 
@@ -298,21 +310,23 @@ void TreeSolve<T>::Downward::visit(std::int32_t node) {
 
 template <class T>
 void TreeSolve<T>::solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-                         std::span<const std::int32_t> rows, const Ask& ask) {
-  forward(transposed, b, rows, ask);
-  backward(transposed, b, x, ask);
+                         std::span<const std::int32_t> rows, const Ask& ask,
+                         IndexRange nodes) {
+  forward(transposed, b, rows, ask, nodes);
+  backward(transposed, b, x, ask, nodes);
 }
 
 template <class T>
 void TreeSolve<T>::forward(bool transposed, const Vectors<T>& b,
-                           std::span<const std::int32_t> rows, const Ask& ask) {
-  Upward(*this, transposed, b, rows).sweep(ask);
+                           std::span<const std::int32_t> rows, const Ask& ask,
+                           IndexRange nodes) {
+  Upward(*this, transposed, b, rows, nodes).sweep(ask);
 }
 
 template <class T>
 void TreeSolve<T>::backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-                            const Ask& ask) {
-  Downward(*this, transposed, b, x).sweep(ask);
+                            const Ask& ask, IndexRange nodes) {
+  Downward(*this, transposed, b, x, nodes).sweep(ask);
 }
 
 #define ESPALIER_INSTANTIATE(T) template class TreeSolve<T>;

@@ -2,13 +2,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "solver/memory/page_buffer.h"
 #include "solver/runtime/runtime.h"
 #include "solver/solve/triangular_solve.h"
+#include "solver/tree/row_strips.h"
 
 namespace espalier::solver {
 
@@ -32,6 +33,10 @@ class TreeSolve {
   TreeSolve(const FactorView<T>& view, const Runtime& runtime, std::int32_t count,
             Bytes read_limit, std::vector<std::int8_t> forest = {});
 
+  /// Of nodes, where the fronts of some alone are solved with: whole trees, by the first
+  /// and the last one.
+  static constexpr IndexRange kAll{0, std::numeric_limits<std::int32_t>::max()};
+
   /// x := A^-1 b, or A^-T b, in elimination order; b is overwritten. At most `count`
   /// vectors. The runtime must be awake.
   /// @param rows  the rows that may have entries in b: subtrees without any are skipped
@@ -41,14 +46,16 @@ class TreeSolve {
   ///             empty: not called
   /// @throws Error when StarPU refuses a task or the file cannot be read
   void solve(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-             std::span<const std::int32_t> rows = {}, const Ask& ask = {});
+             std::span<const std::int32_t> rows = {}, const Ask& ask = {},
+             IndexRange nodes = kAll);
 
   /// The halves of solve(): b becomes what backward() reads of it; x has, where other
   /// nodes are above the forest, their part before backward().
   void forward(bool transposed, const Vectors<T>& b,
-               std::span<const std::int32_t> rows = {}, const Ask& ask = {});
+               std::span<const std::int32_t> rows = {}, const Ask& ask = {},
+               IndexRange nodes = kAll);
   void backward(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
-                const Ask& ask = {});
+                const Ask& ask = {}, IndexRange nodes = kAll);
   /// What forward() adds to the rows of the last front of a node of the forest that are
   /// above it, vector after vector; of a root, for the nodes above.
   [[nodiscard]] const T* out(std::int32_t node) const;
@@ -66,7 +73,6 @@ class TreeSolve {
   [[nodiscard]] bool takes_part(std::size_t node) const {
     return forest_.empty() || forest_[node] != 0;
   }
-  [[nodiscard]] std::optional<std::int32_t> parent(std::int32_t node) const;
   [[nodiscard]] Vectors<T> out_vectors(std::int32_t node, std::int32_t nrhs) const;
 
   FactorView<T> view_;

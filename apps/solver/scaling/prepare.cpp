@@ -162,13 +162,6 @@ void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
   prepared.matrix = symmetrised(std::move(matrix));
 }
 
-bool put_coupling(GeneralMatrix* coupling, const PlacedEntry& entry) {
-  if (coupling == nullptr || coupling->size == 0) return false;
-  const std::int64_t at = find_entry(*coupling, entry.row, entry.column);
-  if (at >= 0) coupling->value[at] = entry.value;
-  return at >= 0;
-}
-
 // Calls visit(row, column, value) with the entries of A; of a symmetric one that is given
 // by a triangle with both unless `once`.
 template <class Visit>
@@ -223,7 +216,8 @@ void refill(SquareMatrix& target, const PreparedMatrix& prepared,
   for_each_entry(matrix, once, [&](auto row, auto column, double value) {
     PlacedEntry entry = places(row, column, value);
     if (once && entry.row < entry.column) std::swap(entry.row, entry.column);
-    if (!put_entry(target, entry) && !put_coupling(coupling, entry))
+    if (!put_entry(target, entry) &&
+        (coupling == nullptr || !put_entry(*coupling, entry)))
       throw outside_pattern(row, column);
   });
 }
@@ -252,6 +246,13 @@ bool put_entry(SquareMatrix& target, const PlacedEntry& entry) {
   if (entry.row >= entry.column) target.lower.value[at] = entry.value;
   if (entry.row <= entry.column && !target.symmetric()) target.upper[at] = entry.value;
   return true;
+}
+
+bool put_entry(GeneralMatrix& coupling, const PlacedEntry& entry) {
+  if (coupling.size == 0) return false;
+  const std::int64_t at = find_entry(coupling, entry.row, entry.column);
+  if (at >= 0) coupling.value[at] = entry.value;
+  return at >= 0;
 }
 
 InvalidInput outside_pattern(std::int32_t row, std::int32_t column) {

@@ -93,6 +93,8 @@ void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t>
 void clear_values(SquareMatrix& target);
 /// @return false: the entry is outside the pattern
 [[nodiscard]] bool put_entry(SquareMatrix& target, const PlacedEntry& entry);
+/// @param coupling  of order 0: there is none
+[[nodiscard]] bool put_entry(GeneralMatrix& coupling, const PlacedEntry& entry);
 /// What refill() throws then; row and column of A, 0-based.
 [[nodiscard]] InvalidInput outside_pattern(std::int32_t row, std::int32_t column);
 

@@ -22,15 +22,6 @@ Real moduli_of(const ComplexMatrix& matrix) {
   return result;
 }
 
-bool put_coupling(Coupling* coupling, const Placed<Complex>& entry) {
-  if (coupling == nullptr || coupling->size == 0) return false;
-  const std::int64_t at = find_entry(*coupling, entry.row, entry.column);
-  if (at < 0) return false;
-  coupling->value[at] = entry.value.real();
-  coupling->imaginary[at] = entry.value.imag();
-  return true;
-}
-
 }  // namespace
 
 InputMatrix moduli(const ComplexMatrix& matrix) {
@@ -45,14 +36,12 @@ void refill(SquareMatrix& target, const PreparedMatrix& prepared,
   check_refill(prepared, target.size(), matrix);
   target.complex = matrix.symmetry;
   clear_values(target);
-  if (coupling != nullptr) {
-    std::ranges::fill(coupling->value, 0.0);
-    coupling->imaginary.assign(coupling->value.size(), 0.0);
-  }
+  if (coupling != nullptr) clear_values(*coupling, true);
   const Places places(target.size(), prepared, order);
   for_each_entry(matrix, [&](std::int32_t i, std::int32_t j, Complex value) {
     const Placed<Complex> entry = places(i, j, value);
-    if (!put_entry(target, entry) && !put_coupling(coupling, entry))
+    if (!put_entry(target, entry) &&
+        (coupling == nullptr || !put_entry(*coupling, entry)))
       throw outside_pattern(i, j);
   });
 }
@@ -88,6 +77,20 @@ bool put_entry(SquareMatrix& target, const Placed<Complex>& entry) {
     target.upper_imaginary[at] = entry.value.imag();
   }
   return true;
+}
+
+bool put_entry(Coupling& coupling, const Placed<Complex>& entry) {
+  if (coupling.size == 0) return false;
+  const std::int64_t at = find_entry(coupling, entry.row, entry.column);
+  if (at < 0) return false;
+  coupling.value[at] = entry.value.real();
+  coupling.imaginary[at] = entry.value.imag();
+  return true;
+}
+
+void clear_values(Coupling& coupling, bool complex) {
+  std::ranges::fill(coupling.value, 0.0);
+  coupling.imaginary.assign(complex ? coupling.value.size() : 0, 0.0);
 }
 
 }  // namespace espalier::solver

@@ -34,5 +34,8 @@ void place_entries(const PreparedMatrix& prepared, std::span<const std::int32_t>
                    const ComplexMatrix& matrix,
                    const std::function<void(const Placed<Complex>&)>& visit);
 [[nodiscard]] bool put_entry(SquareMatrix& target, const Placed<Complex>& entry);
+[[nodiscard]] bool put_entry(Coupling& coupling, const Placed<Complex>& entry);
+/// Zeros, in both parts where entries are complex.
+void clear_values(Coupling& coupling, bool complex);
 
 }  // namespace espalier::solver

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
+#include "espalier/model/error.h"
 #include "solver/matrix/largest_modulus.h"
 
 namespace espalier::solver {
 namespace {
+
+constexpr std::size_t kPiece = 8192;  // numbers that are told at once
 
 template <class T>
 constexpr bool kConverts = !std::is_same_v<T, Wide<T>>;
@@ -36,76 +40,114 @@ To scaled(From x, int exponent) {
 
 template <class T>
 BlockSubstitution<T>::BlockSubstitution(const FactorView<T>& view, const BlockForm& form,
-                                        std::int32_t nrhs)
+                                        std::int32_t nrhs, BlockTeam<T>&& team)
     : view_(view),
       form_(form),
+      team_(std::move(team)),
       size_(view.symbolic.size),
       side_(kConverts<T> ? size_ * nrhs : 0),
       solution_(size_ * nrhs),
       exponent_(nrhs),
-      local_(FrontSolve<T>(view, false).local_entries() * nrhs) {}
+      work_(SequentialSweep<T>::entries(view, nrhs)) {
+  take_turns();
+  if (turns_.size() <= 1) return;
+  piece_.reserve(kPiece);
+  place_.reserve(kPiece);
+}
 
 template <class T>
-auto BlockSubstitution<T>::columns_of(const BlockForm::Block& block) const -> Range {
+Bytes BlockSubstitution<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree,
+                                      std::int32_t nrhs) {
+  const std::int64_t vectors =
+      checked_mul(std::int64_t{symbolic.size} * (kConverts<T> ? 2 : 1), nrhs);
+  const std::int64_t work = SequentialSweep<T>::planned_entries(symbolic, tree, nrhs);
+  std::int64_t blocks = 0;
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+    blocks += symbolic.rows_of(s).empty() ? 1 : 0;
+  return checked_add(
+      checked_mul(checked_add(vectors, work), sizeof(T)),
+      blocks * static_cast<Bytes>(sizeof(Step) + sizeof(Turn)) +
+          std::ssize(tree.nodes) * static_cast<Bytes>(sizeof(std::int32_t)) +
+          static_cast<Bytes>(kPiece * (sizeof(Number) + sizeof(Number*))));
+}
+
+// Those of one owner that follow each other are a turn; of what is shared each block.
+template <class T>
+void BlockSubstitution<T>::take_turns() {
+  std::vector<std::int32_t> owner;  // of fronts
+  for (const std::int32_t node : view_.tree.node_of_front)
+    if (!team_.owner.empty()) owner.push_back(team_.owner[node]);
+  const std::vector<BlockForm::Block> blocks =
+      owner.empty() ? form_.blocks
+                    : blocks_by_owner(view_.symbolic, form_.coupling, owner);
+  steps_.reserve(blocks.size());
+  for (const BlockForm::Block& block : blocks) {
+    const std::int32_t own = owner.empty() ? team_.process : owner[block.root];
+    const bool shared = own == BlockForm::kShared;
+    if (turns_.empty() || shared || turns_.back().owner != own)
+      turns_.push_back({steps_.size(), steps_.size(), own});
+    steps_.push_back({block, nodes_of(block, shared)});
+    ++turns_.back().end;
+  }
+}
+
+template <class T>
+IndexRange BlockSubstitution<T>::columns_of(const BlockForm::Block& block) const {
   const std::vector<std::int32_t>& first = view_.symbolic.first_column;
   return {first[block.first_front], first[block.root + 1]};
 }
 
 template <class T>
-const T* BlockSubstitution<T>::panels_of(std::int32_t front) {
-  const std::int32_t node = view_.tree.node_of_front[front];
-  if (node != node_) {
-    storage_.reset();
-    storage_.emplace(view_, node);
-    node_ = node;
-  }
-  return storage_->data();
+IndexRange BlockSubstitution<T>::nodes_of(const BlockForm::Block& block,
+                                          bool shared) const {
+  const AssemblyTree& tree = view_.tree;
+  const IndexRange nodes{tree.node_of_front[block.first_front],
+                         tree.node_of_front[block.root] + 1};
+  const bool whole = tree.nodes[nodes.begin].first_front == block.first_front &&
+                     tree.nodes[nodes.end - 1].last_front == block.root;
+  if (shared && !whole) throw Error("a block that processes share has fronts of others");
+  if (shared || (team_.solve_nodes && whole && nodes.end - nodes.begin > 1)) return nodes;
+  return {};
 }
 
-// Transposed: what the blocks before have found goes into the block's right-hand side.
+// What other blocks have come to goes into the block's right-hand side.
 template <class T>
-void BlockSubstitution<T>::pull(Range range, Number* x, std::int32_t nrhs) const {
+void BlockSubstitution<T>::pull(IndexRange range, const Solve& at) const {
   const Coupling& c = form_.coupling;
-  for (std::int32_t v = 0; v < nrhs; ++v, x += size_)
-    for (std::int32_t j = range.begin; j < range.end; ++j)
-      for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at)
-        x[j] -= c.entry<Number>(at) * x[c.row[at]];
-}
-
-template <class T>
-void BlockSubstitution<T>::push(Range range, Number* x, std::int32_t nrhs) const {
-  const Coupling& c = form_.coupling;
-  for (std::int32_t v = 0; v < nrhs; ++v, x += size_)
-    for (std::int32_t j = range.begin; j < range.end; ++j)
-      for (auto at = c.column_start[j]; at < c.column_start[j + 1]; ++at)
-        x[c.row[at]] -= c.entry<Number>(at) * x[j];
+  const CouplingRows& rows = form_.rows;
+  Number* x = at.vectors;
+  for (std::int32_t v = 0; v < at.b.count; ++v, x += size_)
+    for (std::int32_t i = range.begin; i < range.end; ++i)
+      if (at.transposed)
+        for (auto k = c.column_start[i]; k < c.column_start[i + 1]; ++k)
+          x[i] -= c.entry<Number>(k) * x[c.row[k]];
+      else
+        for (auto k = rows.start[i]; k < rows.start[i + 1]; ++k)
+          x[i] -= c.entry<Number>(rows.entry[k]) * x[rows.column[k]];
 }
 
 // Into T, divided by the power of two that brings the largest entry near 1: the range of
 // float is smaller than that of double.
 template <class T>
-Vectors<T> BlockSubstitution<T>::load(Range range, Number* block, std::int32_t nrhs) {
+void BlockSubstitution<T>::load(IndexRange range, const Solve& at) {
   if constexpr (kConverts<T>) {
-    for (std::int32_t v = 0; v < nrhs; ++v) {
-      const Number* const b = block + v * size_;
+    for (std::int32_t v = 0; v < at.b.count; ++v) {
+      const Number* const b = at.vectors + v * size_;
       const double largest = largest_part(b + range.begin, b + range.end);
       exponent_[v] = 0;
       if (largest > 0 && std::isfinite(largest)) std::frexp(largest, &exponent_[v]);
-      T* const to = side_.data() + v * size_;
+      T* const to = at.b.data + v * size_;
       for (std::int32_t j = range.begin; j < range.end; ++j)
         to[j] = scaled<T>(b[j], -exponent_[v]);
     }
-    return {side_.data(), size_, nrhs};
-  } else {
-    return {block, size_, nrhs};
   }
 }
 
 template <class T>
-void BlockSubstitution<T>::store(Range range, Number* block, std::int32_t nrhs) const {
-  for (std::int32_t v = 0; v < nrhs; ++v) {
-    const T* const x = solution_.data() + v * size_;
-    Number* const to = block + v * size_;
+void BlockSubstitution<T>::store(IndexRange range, const Solve& at) const {
+  for (std::int32_t v = 0; v < at.x.count; ++v) {
+    const T* const x = at.x.data + v * size_;
+    Number* const to = at.vectors + v * size_;
     for (std::int32_t j = range.begin; j < range.end; ++j)
       if constexpr (kConverts<T>)
         to[j] = scaled<Number>(widened(x[j]), exponent_[v]);
@@ -114,27 +156,10 @@ void BlockSubstitution<T>::store(Range range, Number* block, std::int32_t nrhs) 
   }
 }
 
-template <class T>
-void BlockSubstitution<T>::solve_block(const FrontSolve<T>& fronts,
-                                       const BlockForm::Block& block, PacedAsk& ask,
-                                       Number* vectors, std::int32_t nrhs) {
-  const Range range = columns_of(block);
-  const Vectors<T> b = load(range, vectors, nrhs);
-  const Vectors<T> x{solution_.data(), size_, nrhs};
-  for (std::int32_t s = block.first_front; s <= block.root; ++s) {
-    ask.before(fronts.panel_entries(s) * nrhs);
-    fronts.forward(s, panels_of(s), b, {}, local_.data());
-  }
-  for (std::int32_t s = block.root; s >= block.first_front; --s) {
-    ask.before(fronts.panel_entries(s) * nrhs);
-    fronts.backward(s, panels_of(s), b, x, local_.data());
-  }
-  store(range, vectors, nrhs);
-}
-
 // Of a block of order 1, which many are: the pivot.
 template <class T>
-auto BlockSubstitution<T>::pivot_of(const BlockForm::Block& block)
+auto BlockSubstitution<T>::pivot_of(const BlockForm::Block& block,
+                                    SequentialSweep<T>& sweep) const
     -> std::optional<Number> {
   const std::int32_t s = block.root;
   const bool one = block.first_front == s && view_.symbolic.front_order(s) == 1 &&
@@ -142,27 +167,76 @@ auto BlockSubstitution<T>::pivot_of(const BlockForm::Block& block)
   if (!one) return std::nullopt;
   if (view_.tree.kind == FactorKind::kLdlt)
     return widened(view_.factor.d[2 * std::int64_t{view_.symbolic.first_column[s]}]);
-  return widened(*view_.factor.panel_data(s, panels_of(s)));
+  return widened(*view_.factor.panel_data(s, sweep.panels_of(s)));
+}
+
+template <class T>
+void BlockSubstitution<T>::solve_step(const Step& step, const Solve& at) {
+  const IndexRange range = columns_of(step.block);
+  at.paced.before(std::int64_t{range.end - range.begin} * at.b.count);
+  pull(range, at);
+  if (step.nodes.end == 0)
+    if (const auto pivot = pivot_of(step.block, at.sweep)) {
+      for (std::int32_t v = 0; v < at.b.count; ++v)
+        at.vectors[range.begin + v * size_] /= *pivot;
+      return;
+    }
+  load(range, at);
+  if (step.nodes.end > 0) {
+    const bool shared =
+        !team_.owner.empty() && team_.owner[step.nodes.end - 1] == BlockForm::kShared;
+    at.sweep.release();
+    team_.solve_nodes(step.nodes, shared, at.transposed, at.b, at.x, at.ask);
+  } else {
+    const IndexRange fronts{step.block.first_front, step.block.root + 1};
+    at.sweep.forward(fronts);
+    at.sweep.backward(fronts);
+  }
+  store(range, at);
+}
+
+// What the owner's blocks have come to, to everybody, by pieces.
+template <class T>
+void BlockSubstitution<T>::share(const Turn& turn, Number* vectors, std::int32_t nrhs) {
+  if (turn.owner == BlockForm::kShared || team_.owner.empty()) return;
+  const auto tell = [&] {
+    if (piece_.empty()) return;
+    team_.broadcast({reinterpret_cast<double*>(piece_.data()),
+                     piece_.size() * sizeof(Number) / sizeof(double)},
+                    turn.owner);
+    for (std::size_t k = 0; k < piece_.size(); ++k) *place_[k] = piece_[k];
+    piece_.clear();
+    place_.clear();
+  };
+  for (std::size_t k = turn.begin; k < turn.end; ++k) {
+    const IndexRange range = columns_of(steps_[k].block);
+    for (std::int32_t v = 0; v < nrhs; ++v)
+      for (std::int32_t j = range.begin; j < range.end; ++j) {
+        place_.push_back(vectors + j + v * size_);
+        piece_.push_back(*place_.back());
+        if (piece_.size() == kPiece) tell();
+      }
+  }
+  tell();
 }
 
 template <class T>
 void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
                                  std::int32_t nrhs, const std::function<void()>& ask) {
-  const FrontSolve<T> fronts(view_, transposed);
-  PacedAsk paced(ask);
   auto* const vectors = reinterpret_cast<Number*>(block.data());
-  const auto count = form_.blocks.size();
-  for (std::size_t k = 0; k < count; ++k) {
-    const BlockForm::Block& each = form_.blocks[transposed ? count - 1 - k : k];
-    const Range range = columns_of(each);
-    paced.before(std::int64_t{range.end - range.begin} * nrhs);
-    if (transposed) pull(range, vectors, nrhs);
-    if (const auto pivot = pivot_of(each)) {
-      for (std::int32_t v = 0; v < nrhs; ++v) vectors[range.begin + v * size_] /= *pivot;
-    } else {
-      solve_block(fronts, each, paced, vectors, nrhs);
-    }
-    if (!transposed) push(range, vectors, nrhs);
+  T* side = side_.data();
+  if constexpr (!kConverts<T>) side = vectors;
+  const Vectors<T> b{side, size_, nrhs}, x{solution_.data(), size_, nrhs};
+  const std::function<void()> nobody;  // each process is at another place
+  const std::function<void()>& asked = team_.owner.empty() ? ask : nobody;
+  PacedAsk paced(asked);
+  SequentialSweep<T> sweep(view_, transposed, b, x, work_, paced);
+  const Solve at{transposed, vectors, b, x, paced, asked, sweep};
+  for (std::size_t k = 0; k < turns_.size(); ++k) {
+    const Turn& turn = turns_[transposed ? turns_.size() - 1 - k : k];
+    for (std::size_t i = turn.begin; is_mine(turn) && i < turn.end; ++i)
+      solve_step(steps_[transposed ? turn.begin + turn.end - 1 - i : i], at);
+    share(turn, vectors, nrhs);
   }
 }
 

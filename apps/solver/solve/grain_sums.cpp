@@ -37,7 +37,7 @@ std::int64_t GrainSums<T>::entries(const Symbolic& symbolic,
     most = std::max(most, top + rows);
     top = begin + rows;
     pending.erase(children, pending.end());
-    if (symbolic.parent[end - 1] >= 0) pending.push_back({end - 1, begin});
+    if (rows > 0) pending.push_back({end - 1, begin});
   }
   return most;
 }
@@ -74,7 +74,7 @@ AncestorRows<T> GrainSums<T>::open(const IndexRange& grain,
   if (place != own.data) std::copy_n(own.data, entries, place);
   own.data = place;
   top_ = place + entries - stack_;
-  if (symbolic_.parent[last] >= 0) pending_.push_back({last, own, true});
+  if (!rows.empty()) pending_.push_back({last, own, true});
   return ancestors;
 }
 

@@ -257,11 +257,6 @@ class FrontSolve {
   TileRunner* tiles_;
 };
 
-/// Entries of work space that solve_sequentially() needs for so many vectors.
-template <class T>
-[[nodiscard]] std::int64_t sequential_entries(const FactorView<T>& view,
-                                              std::int32_t count);
-
 /// x := A^-1 b, or A^-T b, in elimination order, by one thread: to the same bits as
 /// TreeSolve. b is overwritten.
 ///
@@ -270,7 +265,7 @@ template <class T>
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
                         const Vectors<T>& x, const std::function<void()>& ask = {});
-/// @param work  sequential_entries() of work space
+/// @param work  SequentialSweep::entries() of work space
 template <class T>
 void solve_sequentially(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
                         const Vectors<T>& x, std::span<T> work,

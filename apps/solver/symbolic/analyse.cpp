@@ -74,14 +74,47 @@ Threads worth(std::int64_t items, Threads threads) {
   return threads;
 }
 
+// A postorder with its trees by their systems' places.
+// @param permutation  of the tree's columns
+std::vector<std::int32_t> by_systems(const SupernodeTree& tree,
+                                     const std::vector<std::int32_t>& postorder,
+                                     const std::vector<std::int32_t>& permutation,
+                                     std::span<const std::int32_t> system_order) {
+  if (system_order.empty()) return postorder;
+  std::vector<std::int32_t> place(tree.parent.size());  // of roots
+  for (std::size_t column = 0; column < permutation.size(); ++column)
+    place[tree.front_of_column[column]] = system_order[permutation[column]];
+  struct Tree {
+    std::size_t begin, end;  // in the postorder
+    std::int32_t place;
+  };
+  std::vector<Tree> trees;
+  std::size_t begin = 0;
+  for (std::size_t k = 0; k < postorder.size(); ++k) {
+    if (tree.parent[postorder[k]] >= 0) continue;
+    trees.push_back({begin, k + 1, place[postorder[k]]});
+    begin = k + 1;
+  }
+  std::ranges::stable_sort(trees, {}, &Tree::place);
+  std::vector<std::int32_t> order;
+  order.reserve(postorder.size());
+  for (const Tree& each : trees)
+    order.insert(order.end(), postorder.begin() + static_cast<std::ptrdiff_t>(each.begin),
+                 postorder.begin() + static_cast<std::ptrdiff_t>(each.end));
+  return order;
+}
+
 // The fronts of an order, but for their rows.
 Symbolic fronts_of(const EliminationOrder& eliminated, const AmalgamationOptions& options,
-                   Threads threads, std::vector<std::int32_t>& column_order) {
+                   Threads threads, std::span<const std::int32_t> system_order,
+                   std::vector<std::int32_t>& column_order) {
   const auto& [permutation, parent, counts, rows, flops] = eliminated;
   SupernodeTree tree = fundamental_supernodes(parent, counts);
   on_pool(worth(tree.fronts(), threads), std::ssize(parent),
           [&](TaskPool& pool) { tree = amalgamate(std::move(tree), options, pool); });
-  Symbolic symbolic = numbered(tree, front_postorder(tree), column_order);
+  Symbolic symbolic =
+      numbered(tree, by_systems(tree, front_postorder(tree), permutation, system_order),
+               column_order);
   symbolic.permutation = composed(permutation, column_order);
   symbolic.factor_entries =
       std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
@@ -158,7 +191,8 @@ Symbolic one_front(std::int32_t size) {
 
 Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& options,
                          AnalyseTimes* seconds, std::span<const std::int32_t> partner,
-                         RecordedPhases* record) {
+                         RecordedPhases* record,
+                         std::span<const std::int32_t> system_order) {
   const Threads threads(options.workers, record, &options.interrupt);
   AnalyseTimes unused;
   AnalyseTimes& times = seconds ? *seconds : unused;
@@ -173,7 +207,8 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
   times.ordering = watch.lap();
 
   std::vector<std::int32_t> column_order;
-  Symbolic symbolic = fronts_of(eliminated, options.amalgamation, threads, column_order);
+  Symbolic symbolic =
+      fronts_of(eliminated, options.amalgamation, threads, system_order, column_order);
   times.fronts = watch.lap();
 
   on_pool(worth(symbolic.row_start.back(), threads), given.size, [&](TaskPool& pool) {
@@ -187,9 +222,11 @@ Symbolic analyse_pattern(const SymmetricMatrix& given, const AnalyseOptions& opt
 }
 
 Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options,
-                 std::span<const std::int32_t> partner) {
+                 std::span<const std::int32_t> partner,
+                 std::span<const std::int32_t> system_order) {
   Analysis analysis;
-  analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds, partner);
+  analysis.symbolic = analyse_pattern(matrix.lower, options, &analysis.seconds, partner,
+                                      nullptr, system_order);
   Stopwatch watch;
   const bool moves = !std::ranges::is_sorted(analysis.symbolic.permutation) ||
                      !has_sorted_columns(matrix.lower);
@@ -210,7 +247,11 @@ Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
     apart.amalgamation.whole_system = 0;
     return analyse(std::move(prepared), apart);
   }
-  Analysis analysis = analyse(std::move(prepared.matrix), options, prepared.partner);
+  std::vector<std::int32_t> system_order;
+  if (prepared.coupling.size > 0)
+    system_order = substitution_order(prepared.matrix.lower, prepared.coupling);
+  Analysis analysis =
+      analyse(std::move(prepared.matrix), options, prepared.partner, system_order);
   if (prepared.coupling.size > 0) {
     const Symbolic& symbolic = analysis.symbolic;
     GeneralMatrix coupling =

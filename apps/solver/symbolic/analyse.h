@@ -44,19 +44,26 @@ struct Analysis {
 ///                 empty: none. By default some may be let go by their diagonal entries:
 ///                 order_pairs_by_degree()
 /// @param record   takes what threads did, for replaying it; may be null
+/// @param system_order  of each column the place of its independent system: their fronts
+///                      are numbered so; empty: as needs least memory
 /// @throws as compute_ordering()
 [[nodiscard]] Symbolic analyse_pattern(const SymmetricMatrix& matrix,
                                        const AnalyseOptions& options = {},
                                        AnalyseTimes* seconds = nullptr,
                                        std::span<const std::int32_t> partner = {},
-                                       RecordedPhases* record = nullptr);
+                                       RecordedPhases* record = nullptr,
+                                       std::span<const std::int32_t> system_order = {});
 
 /// The same, and the matrix in the order of elimination. Takes the matrix over, so that
 /// only one copy of it stays in memory; of a prepared matrix the rest stays as it is.
 ///
+/// Blocks that are coupled have their fronts in an order of back substitution: what is
+/// near in it is near in memory, in one bundle and at one process.
+///
 /// @par Cost  the ordering dominates; the rest is nearly linear in nonzeros and rows_of
 [[nodiscard]] Analysis analyse(SquareMatrix&& matrix, const AnalyseOptions& options = {},
-                               std::span<const std::int32_t> partner = {});
+                               std::span<const std::int32_t> partner = {},
+                               std::span<const std::int32_t> system_order = {});
 [[nodiscard]] Analysis analyse(SymmetricMatrix&& matrix,
                                const AnalyseOptions& options = {});
 [[nodiscard]] Analysis analyse(PreparedMatrix&& prepared,

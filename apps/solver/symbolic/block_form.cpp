@@ -1,6 +1,8 @@
 #include "solver/symbolic/block_form.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -19,6 +21,101 @@ std::vector<BlockForm::Block> systems_by_fronts(const Symbolic& symbolic) {
     first = s + 1;
   }
   return systems;
+}
+
+// Blocks that wait for no other, in the order in which they came; the owner of the last
+// one goes on as long as it has any.
+class ReadyBlocks {
+ public:
+  void add(std::int32_t block, std::int32_t owner) {
+    const auto place = static_cast<std::size_t>(owner - BlockForm::kShared);
+    if (place >= queues_.size()) queues_.resize(place + 1);
+    queues_[place].blocks.push_back(block);
+  }
+  std::optional<std::int32_t> take() {
+    for (std::size_t tried = 0; tried < queues_.size(); ++tried) {
+      Queue& queue = queues_[turn_];
+      if (queue.taken < queue.blocks.size()) return queue.blocks[queue.taken++];
+      turn_ = (turn_ + 1) % queues_.size();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Queue {
+    std::vector<std::int32_t> blocks;
+    std::size_t taken = 0;
+  };
+  std::vector<Queue> queues_;  // by owner
+  std::size_t turn_ = 0;
+};
+
+// Systems, given that of each column, so that for every entry (i, j) of the coupling that
+// of j comes before that of i; not those in a circle, nor what waits for them.
+template <class Owner>
+std::vector<std::int32_t> in_order(const std::vector<std::int32_t>& system_of,
+                                   const GeneralMatrix& coupling, const Owner& owner) {
+  const auto size = static_cast<std::int32_t>(system_of.size());
+  const std::int32_t systems = size == 0 ? 0 : *std::ranges::max_element(system_of) + 1;
+  std::vector<std::int32_t> start(static_cast<std::size_t>(systems) + 1, 0);
+  for (const std::int32_t system : system_of) ++start[system + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<std::int32_t> next(start), columns(system_of.size());
+  for (std::int32_t j = 0; j < size; ++j) columns[next[system_of[j]]++] = j;
+  std::vector<std::int64_t> waits(static_cast<std::size_t>(systems), 0);  // for entries
+  for (const std::int32_t row : coupling.row) ++waits[system_of[row]];
+  ReadyBlocks ready;
+  for (std::int32_t k = 0; k < systems; ++k)
+    if (waits[k] == 0) ready.add(k, owner(k));
+  std::vector<std::int32_t> order;
+  order.reserve(waits.size());
+  while (const auto system = ready.take()) {
+    order.push_back(*system);
+    for (std::int32_t c = start[*system]; c < start[*system + 1]; ++c)
+      for (auto at = coupling.column_start[columns[c]];
+           at < coupling.column_start[columns[c] + 1]; ++at) {
+        const std::int32_t other = system_of[coupling.row[at]];
+        if (--waits[other] == 0) ready.add(other, owner(other));
+      }
+  }
+  return order;
+}
+
+// Of each column its part, numbered by their first columns.
+std::vector<std::int32_t> connected_parts(const SymmetricMatrix& matrix) {
+  std::vector<std::int32_t> above(static_cast<std::size_t>(matrix.size));
+  std::iota(above.begin(), above.end(), 0);
+  const auto first_of = [&](std::int32_t j) {
+    while (above[j] != j) j = above[j] = above[above[j]];
+    return j;
+  };
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    for (auto k = matrix.column_start[j]; k < matrix.column_start[j + 1]; ++k) {
+      const std::int32_t a = first_of(j), b = first_of(matrix.row[k]);
+      above[std::max(a, b)] = std::min(a, b);
+    }
+  std::int32_t parts = 0;
+  std::vector<std::int32_t> part(above.size());
+  for (std::int32_t j = 0; j < matrix.size; ++j)
+    part[j] = above[j] == j ? parts++ : part[first_of(j)];
+  return part;
+}
+
+CouplingRows rows_of(const Coupling& coupling) {
+  CouplingRows rows;
+  rows.start.assign(coupling.column_start.size(), 0);
+  for (const std::int32_t row : coupling.row) ++rows.start[row + 1];
+  std::partial_sum(rows.start.begin(), rows.start.end(), rows.start.begin());
+  rows.column.resize(coupling.row.size());
+  rows.entry.resize(coupling.row.size());
+  std::vector<std::int64_t> next = rows.start;
+  for (std::int32_t j = 0; j < coupling.size; ++j)
+    for (auto k = coupling.column_start[j]; k < coupling.column_start[j + 1]; ++k) {
+      const std::int64_t at = next[coupling.row[k]]++;
+      rows.column[at] = j;
+      rows.entry[at] = k;
+    }
+  return rows;
 }
 
 }  // namespace
@@ -71,30 +168,38 @@ std::vector<std::int32_t> systems_of_columns(const Symbolic& symbolic) {
   return system;
 }
 
-BlockForm block_form(const Symbolic& symbolic, Coupling&& coupling) {
+std::vector<BlockForm::Block> blocks_by_owner(const Symbolic& symbolic,
+                                              const Coupling& coupling,
+                                              std::span<const std::int32_t> owner) {
   const std::vector<BlockForm::Block> systems = systems_by_fronts(symbolic);
-  const std::vector<std::int32_t> system_of = systems_of_columns(symbolic);
-  std::vector<std::int64_t> waits(systems.size(), 0);  // for so many entries
-  for (const std::int32_t row : coupling.row) ++waits[system_of[row]];
-  std::vector<std::int32_t> order;
-  order.reserve(systems.size());
-  for (std::size_t k = 0; k < systems.size(); ++k)
-    if (waits[k] == 0) order.push_back(static_cast<std::int32_t>(k));
-  BlockForm form;
-  form.blocks.reserve(systems.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {  // grows on the way
-    const BlockForm::Block& block = systems[order[k]];
-    form.blocks.push_back(block);
-    const auto begin = coupling.column_start[symbolic.first_column[block.first_front]];
-    const auto end = coupling.column_start[symbolic.first_column[block.root + 1]];
-    for (auto at = begin; at < end; ++at) {
-      const std::int32_t other = system_of[coupling.row[at]];
-      if (--waits[other] == 0) order.push_back(other);
-    }
-  }
-  if (order.size() != systems.size())
+  std::vector<BlockForm::Block> blocks;
+  blocks.reserve(systems.size());
+  for (const std::int32_t k :
+       in_order(systems_of_columns(symbolic), coupling, [&](std::int32_t system) {
+         return owner.empty() ? 0 : owner[systems[system].root];
+       }))
+    blocks.push_back(systems[k]);
+  if (blocks.size() != systems.size())
     throw InvalidInput(
         "the blocks of a triangular form depend on each other in a circle");
+  return blocks;
+}
+
+std::vector<std::int32_t> substitution_order(const SymmetricMatrix& blocks,
+                                             const GeneralMatrix& coupling) {
+  std::vector<std::int32_t> system = connected_parts(blocks);
+  std::vector<std::int32_t> place(system.size());
+  std::int32_t next = 0;
+  for (const std::int32_t k : in_order(system, coupling, [](std::int32_t) { return 0; }))
+    place[k] = next++;
+  for (std::int32_t& each : system) each = place[each];
+  return system;
+}
+
+BlockForm block_form(const Symbolic& symbolic, Coupling&& coupling) {
+  BlockForm form;
+  form.blocks = blocks_by_owner(symbolic, coupling, {});
+  form.rows = rows_of(coupling);
   form.coupling = std::move(coupling);
   return form;
 }

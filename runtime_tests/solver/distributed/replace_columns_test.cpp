@@ -60,11 +60,11 @@ InputMatrix other_values(std::mt19937& random, InputMatrix matrix) {
 struct Spread {
   Spread(std::mt19937& random, const InputMatrix& matrix, FactorKind kind,
          std::int32_t processes)
-      : prepared(prepare(InputMatrix(matrix), kind, {.block_triangular = false})),
-        parts(processes) {
+      : prepared(prepare(InputMatrix(matrix), kind)), parts(processes) {
     Analysis analysis = analyse(std::move(prepared));
     permutation = analysis.symbolic.permutation;
     whole = analysis.permuted;
+    couplings.assign(processes, analysis.form.coupling);
     parts[0] = std::move(analysis.permuted);
     for (std::int32_t j = 0; j < whole.size(); ++j)
       ranges.push_back({j, j + 1, draw(random, 0, processes - 1)});
@@ -86,7 +86,7 @@ struct Spread {
       try {
         replace_columns(communicator, ranges, permutation, prepared,
                         communicator.rank() == 0 ? &matrix : nullptr,
-                        parts[communicator.rank()]);
+                        parts[communicator.rank()], couplings[communicator.rank()]);
       } catch (const InvalidInput& error) {
         messages[communicator.rank()] = error.what();
       }
@@ -99,10 +99,12 @@ struct Spread {
   SquareMatrix whole;
   std::vector<ColumnRange> ranges;
   std::vector<SquareMatrix> parts;
+  std::vector<Coupling> couplings;  // of each process, all of it
 };
 
 TEST(ReplaceColumns, RefillsWhatIsSpread) {
   std::mt19937 random(3);
+  std::int64_t coupled = 0;
   for (int instance = 0; instance < 40; ++instance)
     for (const FactorKind kind : kKinds) {
       // Now and then more entries than a piece holds.
@@ -111,8 +113,14 @@ TEST(ReplaceColumns, RefillsWhatIsSpread) {
       Spread spread(random, matrix, kind, draw(random, 1, 4));
       const InputMatrix other = other_values(random, matrix);
       SquareMatrix expected = spread.whole;
-      refill(expected, spread.prepared, spread.permutation, other);
+      Coupling coupling = spread.couplings[0];
+      refill(expected, spread.prepared, spread.permutation, other, &coupling);
       for (const std::string& message : spread.replace(other)) ASSERT_EQ(message, "");
+      for (const Coupling& each : spread.couplings) {
+        ASSERT_EQ(each.value, coupling.value);
+        ASSERT_EQ(each.imaginary, coupling.imaginary);
+      }
+      coupled += std::ssize(coupling.row);
       for (const ColumnRange& range : spread.ranges) {
         const SquareMatrix& part = spread.parts[range.owner];
         auto at = part.lower.column_start[range.begin];
@@ -126,6 +134,7 @@ TEST(ReplaceColumns, RefillsWhatIsSpread) {
         }
       }
     }
+  EXPECT_GT(coupled, 100);
 }
 
 ComplexMatrix random_numbers(std::mt19937& random, const InputMatrix& real,
@@ -146,6 +155,7 @@ ComplexMatrix random_numbers(std::mt19937& random, const InputMatrix& real,
 // From moduli on, as a solver does.
 TEST(ReplaceColumns, RefillsComplexNumbersInBothParts) {
   std::mt19937 random(5);
+  std::int64_t coupled = 0;
   for (int instance = 0; instance < 30; ++instance)
     for (const ComplexSymmetry symmetry :
          {ComplexSymmetry::kGeneral, ComplexSymmetry::kSymmetric,
@@ -171,6 +181,7 @@ TEST(ReplaceColumns, RefillsComplexNumbersInBothParts) {
         }
       }
     }
+  EXPECT_GT(coupled, 100);
 }
 
 TEST(ReplaceColumns, RefusesWithOneMessageEverywhere) {
