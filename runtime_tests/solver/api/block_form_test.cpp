@@ -165,6 +165,41 @@ TEST(BlockForm, HasTheSameBitsOutOfCore) {
   EXPECT_EQ(solutions(directory.path()), solutions(""));
 }
 
+// Blocks of several nodes by workers, or all by the calling thread, and in between blocks
+// of one unknown.
+TEST(BlockForm, HasTheSameBitsOnWorkers) {
+  GeneralMatrix matrix = coupled_grids(2, {16, 16, 16});
+  for (std::int32_t k = 0; k < 40; ++k) {  // each needs the one before, the first a grid
+    matrix.row.push_back(matrix.size - 1);
+    matrix.value.push_back(0.5);
+    matrix.row.push_back(matrix.size++);
+    matrix.value.push_back(3 + k);
+    matrix.column_start.push_back(std::ssize(matrix.row));
+  }
+  for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
+    const auto solutions = [&](std::int32_t workers, Flops runtime_flops) {
+      SolverOptions options;
+      options.precision = precision;
+      options.refine = false;
+      options.workers = workers;
+      options.runtime_flops = runtime_flops;
+      Solver solver(GeneralMatrix(matrix), options);
+      EXPECT_EQ(solver.analysis().form.blocks.size(), 42);
+      EXPECT_EQ(solver.without_runtime(), runtime_flops > 0);
+      EXPECT_TRUE(solver.plan(std::nullopt));
+      EXPECT_TRUE(solver.factorise());
+      std::vector<double> x(2 * static_cast<std::size_t>(matrix.size));
+      std::iota(x.begin(), x.end(), 1.0);
+      (void)solver.solve(x, 2, Operation::kPlain);
+      (void)solver.solve(x, 2, Operation::kTransposed);
+      return x;
+    };
+    const std::vector<double> alone = solutions(1, 1e18);
+    EXPECT_EQ(solutions(1, 0), alone);
+    EXPECT_EQ(solutions(2, 0), alone);
+  }
+}
+
 TEST(BlockForm, TakesNewValuesAndKeepsThemInFiles) {
   std::mt19937 random(93);
   Instance instance = draw_instance(random, 40);

@@ -63,12 +63,13 @@ class Blocks {
     options.runtime_flops = 0;
     options.delay_reserve = Bytes{32} << 20;
     options.analysis.ordering = OrderingKind::kMetis;
-    Results alone;
+    Results alone, refined;
     if (cluster_.rank() == 0) {
       const auto make = [&](const SolverOptions& mine) {
         return solver_of(of.system(), mine);
       };
       alone = results(of, options, make, {.together = false});
+      refined = results(of, options, make, {.refine = true, .together = false});
       options.runtime_flops = 1e18;
       compare(of.name + ", by the calling thread", alone,
               results(of, options, make, {.together = false}));
@@ -79,6 +80,7 @@ class Blocks {
       return solver_on(cluster_, of.kind, of.system, mine);
     };
     compare(of.name, alone, results(of, options, make, {}));
+    compare(of.name + ", refined", refined, results(of, options, make, {.refine = true}));
     if (of.joined) return;  // which needs more than the least
     compare(of.name + ", least", alone, results(of, options, make, {.least = true}));
     options.out_of_core = folder_;
@@ -95,34 +97,30 @@ class Blocks {
 
  private:
   struct Way {
+    bool refine = false;
     bool least = false;  ///< in the least bound
     bool together = true;
   };
   template <class Make>
   Results results(const Case& of, SolverOptions options, const Make& make,
                   const Way& way) {
+    options.refine = way.refine;
+    options.no_residual = !way.refine;
+    const std::unique_ptr<Solver> solver = make(options);
+    expect(!solver->analysis().form.empty(), of.name + ": is not in block form");
     Results found;
-    for (const bool refine : {false, true}) {
-      options.refine = refine;
-      options.no_residual = !refine;
-      const std::unique_ptr<Solver> solver = make(options);
-      expect(!solver->analysis().form.empty(), of.name + ": is not in block form");
-      const PivotStatistics pivots = factorise(*solver, options, way);
-      expect(of.joined == solver->analysis().form.empty(), of.name + ": joined");
-      const std::string name = refine ? "refined" : "raw";
-      found.emplace_back(name, solution(*solver, 1, Operation::kPlain));
-      found.emplace_back(name + " transposed",
-                         solution(*solver, 1, Operation::kTransposed));
-      if (of.joined || !refine) continue;
-      found.emplace_back("pivots", counts_of(pivots));
-      replace(*solver, other_values(of.system()));
-      found.emplace_back("pivots", counts_of(factorise(*solver, options, way)));
-      found.emplace_back("other values", solution(*solver, 1, Operation::kPlain));
-      take_from_file(*solver, options, way, found);
-      // Of which a bound may have room for fewer at once.
-      if (!way.least)
-        found.emplace_back("three", solution(*solver, 3, Operation::kTransposed));
-    }
+    found.emplace_back("pivots", counts_of(factorise(*solver, options, way)));
+    expect(of.joined == solver->analysis().form.empty(), of.name + ": joined");
+    found.emplace_back("plain", solution(*solver, 1, Operation::kPlain));
+    found.emplace_back("transposed", solution(*solver, 1, Operation::kTransposed));
+    if (of.joined || way.refine) return found;
+    replace(*solver, other_values(of.system()));
+    found.emplace_back("pivots", counts_of(factorise(*solver, options, way)));
+    found.emplace_back("other values", solution(*solver, 1, Operation::kPlain));
+    take_from_file(*solver, options, way, found);
+    // Of which a bound may have room for fewer at once.
+    if (!way.least)
+      found.emplace_back("three", solution(*solver, 3, Operation::kTransposed));
     return found;
   }
 
