@@ -169,9 +169,15 @@ TEST(ReplaceColumns, RefillsComplexNumbersInBothParts) {
       const ComplexMatrix other =
           random_numbers(random, other_values(random, matrix), symmetry);
       SquareMatrix expected = spread.whole;
-      refill(expected, spread.prepared, spread.permutation, other);
+      Coupling coupling = spread.couplings[0];
+      refill(expected, spread.prepared, spread.permutation, other, &coupling);
       for (SquareMatrix& part : spread.parts) part.complex = symmetry;
       for (const std::string& message : spread.replace(other)) ASSERT_EQ(message, "");
+      for (const Coupling& each : spread.couplings) {
+        ASSERT_EQ(each.value, coupling.value);
+        ASSERT_EQ(each.imaginary, coupling.imaginary);
+      }
+      coupled += std::ssize(coupling.row);
       for (const ColumnRange& range : spread.ranges) {
         const SquareMatrix& part = spread.parts[range.owner];
         auto at = part.lower.column_start[range.begin];
