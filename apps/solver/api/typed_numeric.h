@@ -181,7 +181,8 @@ class TypedNumeric : public Numeric {
                               const FrontDistribution* distribution) const override {
     return checked_add(
         substitution_bytes(input, workers, nrhs, distribution),
-        blocks ? BlockSubstitution<T>::footprint(input.symbolic, input.tree, nrhs)
+        blocks ? BlockSubstitution<T>::footprint(input.symbolic, input.tree, nrhs,
+                                                 distribution != nullptr)
                : SolveVectors<T>::bytes(input.symbolic.size, kind, nrhs));
   }
   Bytes entry_bytes() const override { return sizeof(T); }

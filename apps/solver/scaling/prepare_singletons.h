@@ -11,7 +11,7 @@ namespace espalier::solver {
 ///
 /// @param prepared  the matrix is in it
 /// @return whether it was done. Not where fewer than a quarter of the variables are in
-///         pairs, as solves go block after block in one thread then; nor where the rest
+///         pairs, each of which is a block of its own in every solve; nor where the rest
 ///         is structurally singular or an entry would leave the range of double precision
 /// @par Cost  O(n + nonzeros), and that of symmetric_matching() of what is left
 [[nodiscard]] bool prepare_singletons(PreparedMatrix& prepared, double weak_diagonal,

@@ -41,53 +41,58 @@ To scaled(From x, int exponent) {
 template <class T>
 BlockSubstitution<T>::BlockSubstitution(const FactorView<T>& view, const BlockForm& form,
                                         std::int32_t nrhs, BlockTeam<T>&& team)
-    : view_(view),
-      form_(form),
-      team_(std::move(team)),
-      size_(view.symbolic.size),
-      side_(kConverts<T> ? size_ * nrhs : 0),
-      solution_(size_ * nrhs),
-      exponent_(nrhs),
-      work_(SequentialSweep<T>::entries(view, nrhs)) {
-  take_turns();
-  if (turns_.size() <= 1) return;
+    : view_(view), form_(form), team_(std::move(team)), size_(view.symbolic.size) {
+  take_turns();  // which needs memory that the vectors have then
+  side_.resize(kConverts<T> ? size_ * nrhs : 0);
+  solution_.resize(size_ * nrhs);
+  exponent_.resize(nrhs);
+  work_.resize(SequentialSweep<T>::entries(view, nrhs));
+  if (team_.owner.empty()) return;
   piece_.reserve(kPiece);
   place_.reserve(kPiece);
 }
 
 template <class T>
 Bytes BlockSubstitution<T>::footprint(const Symbolic& symbolic, const AssemblyTree& tree,
-                                      std::int32_t nrhs) {
+                                      std::int32_t nrhs, bool together) {
   const std::int64_t vectors =
       checked_mul(std::int64_t{symbolic.size} * (kConverts<T> ? 2 : 1), nrhs);
   const std::int64_t work = SequentialSweep<T>::planned_entries(symbolic, tree, nrhs);
-  std::int64_t blocks = 0;
+  const Bytes numbers = checked_mul(checked_add(vectors, work), sizeof(T));
+  if (!together) return numbers;
+  // The order of the blocks, of which there may be as many as fronts, and what finding it
+  // takes: of a front its owner, of a block where it is and what it waits for, of a
+  // column its block.
+  constexpr Bytes kBlock = 2 * sizeof(BlockForm::Block) + sizeof(Turn) + 32;
+  constexpr Bytes kColumn = 2 * sizeof(std::int32_t);
+  Bytes blocks = 0;
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
     blocks += symbolic.rows_of(s).empty() ? 1 : 0;
   return checked_add(
-      checked_mul(checked_add(vectors, work), sizeof(T)),
-      blocks * static_cast<Bytes>(sizeof(Step) + sizeof(Turn)) +
-          std::ssize(tree.nodes) * static_cast<Bytes>(sizeof(std::int32_t)) +
-          static_cast<Bytes>(kPiece * (sizeof(Number) + sizeof(Number*))));
+      numbers, kBlock * blocks + kColumn * symbolic.size +
+                   sizeof(std::int32_t) * (symbolic.parent.size() + tree.nodes.size()) +
+                   kPiece * (sizeof(Number) + sizeof(Number*)));
 }
 
 // Those of one owner that follow each other are a turn; of what is shared each block.
 template <class T>
 void BlockSubstitution<T>::take_turns() {
+  if (team_.owner.empty()) {
+    blocks_ = form_.blocks;
+    turns_ = {{0, blocks_.size(), team_.process}};
+    return;
+  }
   std::vector<std::int32_t> owner;  // of fronts
+  owner.reserve(view_.symbolic.parent.size());
   for (const std::int32_t node : view_.tree.node_of_front)
-    if (!team_.owner.empty()) owner.push_back(team_.owner[node]);
-  const std::vector<BlockForm::Block> blocks =
-      owner.empty() ? form_.blocks
-                    : blocks_by_owner(view_.symbolic, form_.coupling, owner);
-  steps_.reserve(blocks.size());
-  for (const BlockForm::Block& block : blocks) {
-    const std::int32_t own = owner.empty() ? team_.process : owner[block.root];
-    const bool shared = own == BlockForm::kShared;
-    if (turns_.empty() || shared || turns_.back().owner != own)
-      turns_.push_back({steps_.size(), steps_.size(), own});
-    steps_.push_back({block, nodes_of(block, shared)});
-    ++turns_.back().end;
+    owner.push_back(team_.owner[node]);
+  reordered_ = blocks_by_owner(view_.symbolic, form_.coupling, owner);
+  blocks_ = reordered_;
+  for (std::size_t k = 0; k < blocks_.size(); ++k) {
+    const std::int32_t own = owner[blocks_[k].root];
+    if (turns_.empty() || own == BlockForm::kShared || turns_.back().owner != own)
+      turns_.push_back({k, k, own});
+    turns_.back().end = k + 1;
   }
 }
 
@@ -97,17 +102,18 @@ IndexRange BlockSubstitution<T>::columns_of(const BlockForm::Block& block) const
   return {first[block.first_front], first[block.root + 1]};
 }
 
+// Whose fronts are the block's; empty: the calling thread's.
 template <class T>
-IndexRange BlockSubstitution<T>::nodes_of(const BlockForm::Block& block,
-                                          bool shared) const {
+IndexRange BlockSubstitution<T>::nodes_of(const BlockForm::Block& block) const {
   const AssemblyTree& tree = view_.tree;
   const IndexRange nodes{tree.node_of_front[block.first_front],
                          tree.node_of_front[block.root] + 1};
+  const bool shared = is_shared(nodes.end - 1);
+  if (!shared && (!team_.solve_nodes || nodes.end - nodes.begin == 1)) return {};
   const bool whole = tree.nodes[nodes.begin].first_front == block.first_front &&
                      tree.nodes[nodes.end - 1].last_front == block.root;
   if (shared && !whole) throw Error("a block that processes share has fronts of others");
-  if (shared || (team_.solve_nodes && whole && nodes.end - nodes.begin > 1)) return nodes;
-  return {};
+  return whole ? nodes : IndexRange{};
 }
 
 // What other blocks have come to goes into the block's right-hand side.
@@ -171,24 +177,23 @@ auto BlockSubstitution<T>::pivot_of(const BlockForm::Block& block,
 }
 
 template <class T>
-void BlockSubstitution<T>::solve_step(const Step& step, const Solve& at) {
-  const IndexRange range = columns_of(step.block);
+void BlockSubstitution<T>::solve_block(const BlockForm::Block& block, const Solve& at) {
+  const IndexRange range = columns_of(block);
   at.paced.before(std::int64_t{range.end - range.begin} * at.b.count);
   pull(range, at);
-  if (step.nodes.end == 0)
-    if (const auto pivot = pivot_of(step.block, at.sweep)) {
+  const IndexRange nodes = nodes_of(block);
+  if (nodes.end == 0)
+    if (const auto pivot = pivot_of(block, at.sweep)) {
       for (std::int32_t v = 0; v < at.b.count; ++v)
         at.vectors[range.begin + v * size_] /= *pivot;
       return;
     }
   load(range, at);
-  if (step.nodes.end > 0) {
-    const bool shared =
-        !team_.owner.empty() && team_.owner[step.nodes.end - 1] == BlockForm::kShared;
+  if (nodes.end > 0) {
     at.sweep.release();
-    team_.solve_nodes(step.nodes, shared, at.transposed, at.b, at.x, at.ask);
+    team_.solve_nodes(nodes, is_shared(nodes.end - 1), at.transposed, at.b, at.x, at.ask);
   } else {
-    const IndexRange fronts{step.block.first_front, step.block.root + 1};
+    const IndexRange fronts{block.first_front, block.root + 1};
     at.sweep.forward(fronts);
     at.sweep.backward(fronts);
   }
@@ -209,7 +214,7 @@ void BlockSubstitution<T>::share(const Turn& turn, Number* vectors, std::int32_t
     place_.clear();
   };
   for (std::size_t k = turn.begin; k < turn.end; ++k) {
-    const IndexRange range = columns_of(steps_[k].block);
+    const IndexRange range = columns_of(blocks_[k]);
     for (std::int32_t v = 0; v < nrhs; ++v)
       for (std::int32_t j = range.begin; j < range.end; ++j) {
         place_.push_back(vectors + j + v * size_);
@@ -235,7 +240,7 @@ void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
   for (std::size_t k = 0; k < turns_.size(); ++k) {
     const Turn& turn = turns_[transposed ? turns_.size() - 1 - k : k];
     for (std::size_t i = turn.begin; is_mine(turn) && i < turn.end; ++i)
-      solve_step(steps_[transposed ? turn.begin + turn.end - 1 - i : i], at);
+      solve_block(blocks_[transposed ? turn.begin + turn.end - 1 - i : i], at);
     share(turn, vectors, nrhs);
   }
 }

@@ -57,17 +57,14 @@ class BlockSubstitution {
   void solve(bool transposed, std::span<double> block, std::int32_t nrhs,
              const std::function<void()>& ask = {});
 
-  /// Bytes that the constructor takes where no column was delayed, apart from the team's.
+  /// Bytes that the constructor takes where no column was delayed.
+  /// @param together  on several processes
   [[nodiscard]] static Bytes footprint(const Symbolic& symbolic, const AssemblyTree& tree,
-                                       std::int32_t nrhs);
+                                       std::int32_t nrhs, bool together);
 
  private:
   using Number = Wide<T>;
-  struct Step {
-    BlockForm::Block block;
-    IndexRange nodes;  // whose fronts are the block's; empty: the calling thread's
-  };
-  /// Steps [begin, end).
+  /// Blocks [begin, end).
   struct Turn {
     std::size_t begin, end;
     std::int32_t owner;
@@ -82,12 +79,15 @@ class BlockSubstitution {
     SequentialSweep<T>& sweep;
   };
   [[nodiscard]] IndexRange columns_of(const BlockForm::Block& block) const;
-  [[nodiscard]] IndexRange nodes_of(const BlockForm::Block& block, bool shared) const;
+  [[nodiscard]] bool is_shared(std::int32_t node) const {
+    return !team_.owner.empty() && team_.owner[node] == BlockForm::kShared;
+  }
+  [[nodiscard]] IndexRange nodes_of(const BlockForm::Block& block) const;
   void take_turns();
   [[nodiscard]] bool is_mine(const Turn& turn) const {
     return turn.owner == BlockForm::kShared || turn.owner == team_.process;
   }
-  void solve_step(const Step& step, const Solve& at);
+  void solve_block(const BlockForm::Block& block, const Solve& at);
   [[nodiscard]] std::optional<Number> pivot_of(const BlockForm::Block& block,
                                                SequentialSweep<T>& sweep) const;
   void pull(IndexRange range, const Solve& at) const;
@@ -99,7 +99,8 @@ class BlockSubstitution {
   const BlockForm& form_;
   BlockTeam<T> team_;
   std::int64_t size_;
-  std::vector<Step> steps_;
+  std::vector<BlockForm::Block> reordered_;   // on several processes
+  std::span<const BlockForm::Block> blocks_;  // those, or the form's
   std::vector<Turn> turns_;
   std::vector<T> side_, solution_;  // side_ empty where T is Number
   std::vector<int> exponent_;       // of the block's part of each vector
