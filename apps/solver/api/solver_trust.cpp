@@ -1,6 +1,8 @@
 // What a solver finds out of its own accord about how far it is to be trusted: the way
 // from a factorisation to a judgement, over 300 lines.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
