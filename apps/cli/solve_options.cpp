@@ -138,8 +138,8 @@ void add_bound(CLI::App& app, SolveOptions& options) {
   app.add_option_function<std::string>(
          "--delay-reserve", read,
          "Part of the bound kept for pivots that have to be delayed\n"
-         "(1 MiB and, on one process, a quarter of what the bound has\n"
-         "beyond the least); beyond it they are taken as they are\n"
+         "(1 MiB and a quarter of what the bound has beyond the\n"
+         "least); beyond it they are taken as they are\n"
          "(static pivoting)")
       ->type_name("SIZE");
   app.add_option("--out-of-core", options.solver.out_of_core,

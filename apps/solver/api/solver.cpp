@@ -234,9 +234,9 @@ Bytes Solver::Impl::delay_reserve(FactorKind kind) const {
   return kind == FactorKind::kCholesky ? 0 : options_.delay_reserve.value_or(kDefault);
 }
 
-// What of a bound is so where it has more than the least. Not on several processes, which
-// would have to agree; nor of what is likely to need none, though it may go on as L D
-// L^T.
+// What of a bound is so where it has more than the least. Nothing of what is likely to
+// need none, though it may go on as L D L^T. Processes take the least that one of them
+// has: what is dealt out to shared fronts is the same everywhere.
 Bytes Solver::Impl::more_for_delays(Bytes bound) const {
   constexpr Bytes kPart = 4;
   if (options_.delay_reserve || tree_.kind == FactorKind::kCholesky) return 0;

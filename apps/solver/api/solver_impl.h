@@ -180,6 +180,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] const MappingNeeds& choose_in_budget(std::optional<Bytes> bound) const;
   [[nodiscard]] tl::expected<Bytes, Infeasible> lease_together(
       std::optional<Bytes> bound);
+  [[nodiscard]] Bytes missing_together();
   [[nodiscard]] Infeasible too_little(Bytes bound, Bytes least) const;
   void sum_rows_in_order();
   template <class Matrix>
@@ -270,6 +271,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void drop_factor();
   void check_room(std::optional<Bytes> bound) const;
   [[nodiscard]] Bytes within_address_space(Bytes bound) const;
+  /// Of the bound at hand; the largest number where there is none.
+  [[nodiscard]] Bytes bound_for_tree() const;
   void spill_to(Bytes tree_bound);
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_once(
       double zero, const std::function<void(double)>& progress);

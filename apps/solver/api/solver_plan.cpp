@@ -92,6 +92,10 @@ Bytes Solver::Impl::least_hoped() const {
   return memory_.needed_for(std::max(most, solve_bytes(at_hand(), 1) - factor));
 }
 
+Bytes Solver::Impl::bound_for_tree() const {
+  return bound_ ? memory_.tree_bound(*bound_) : std::numeric_limits<Bytes>::max();
+}
+
 tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
   if (bound) {
@@ -118,14 +122,12 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   bound_ = bound;
   if (bound) memory_.delays = more_for_delays(*bound);
   file_.reset();
-  const Bytes tree_bound =
-      bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
-  if (spills()) spill_to(tree_bound);
+  if (spills()) spill_to(bound_for_tree());
   planned_ = true;
   if (whole_ || !runtime_->espalier()) return {};
   plan_ = make_tree_plan(tree_.tasks, tree_.max_workers,
                          {options_.workers, options_.order, options_.mapping},
-                         hopes_ ? memory_.tree_least : tree_bound);
+                         hopes_ ? memory_.tree_least : bound_for_tree());
   planned_ = plan_ != nullptr;
   if (!planned_) throw Error("the tree does not fit in its own least bound");
   return {};

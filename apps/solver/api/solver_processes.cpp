@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 #include <utility>
 
 #include "espalier/model/clock.h"
@@ -199,13 +198,12 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
     memory_.baseline = *all.beside_matrix + matrix_bytes_now();
   }
   bound_ = bound;
-  const Bytes tree_bound =
-      bound ? memory_.tree_bound(*bound) : std::numeric_limits<Bytes>::max();
-  if (spills()) spill_to(tree_bound);
-  // More is resident than was foreseen, as with ten thousand shared nodes and more.
-  const Bytes missing = all.communicator.largest(
-      std::max(least_bound(tree_.tasks, node_order()), solve_bytes(at_hand(), 1)) -
-      tree_bound);
+  memory_.delays = bound ? all.communicator.smallest(more_for_delays(*bound)) : 0;
+  Bytes missing = missing_together();
+  if (missing > 0 && memory_.delays > 0) {
+    memory_.delays = 0;
+    missing = missing_together();
+  }
   if (missing > 0) {
     lease_.reset();
     const Bytes enough = checked_add(all.communicator.largest(*bound), missing);
@@ -214,11 +212,21 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
     return tl::make_unexpected(too_little(*bound, enough));
   }
   plan_ = make_tree_plan(tree_.tasks, tree_.max_workers,
-                         {options_.workers, options_.order, options_.mapping}, tree_bound,
-                         all.witness);
+                         {options_.workers, options_.order, options_.mapping},
+                         bound_for_tree(), all.witness);
   planned_ = plan_ != nullptr;
   if (!planned_) throw Error("the tree does not fit in its own least bound");
   return {};
+}
+
+// What leaves memory is chosen. @return what a process lacks then, at most; not above 0:
+// the plan fits. More may be resident than was foreseen, as with ten thousand shared
+// nodes
+Bytes Solver::Impl::missing_together() {
+  if (spills()) spill_to(bound_for_tree());
+  return processes_->communicator.largest(
+      std::max(least_bound(tree_.tasks, node_order()), solve_bytes(at_hand(), 1)) -
+      bound_for_tree());
 }
 
 // Whether any process has somebody who may end a call: all of them ask at the same places

@@ -18,9 +18,7 @@ namespace espalier::solver {
 /// @param prepared     of the first matrix: its maps
 /// @param matrix       at process 0; elsewhere it is not read and may be null
 /// @param permuted     the columns that are here
-/// @param coupling     of order 0 where the matrix is factored whole; all of it is at
-/// every
-///                     process
+/// @param coupling     all of it is at every process; of order 0: there is none
 /// @throws InvalidInput as refill(), at every process with the same message
 /// @par Cost    every entry of another process is sent once, in pieces
 /// @par Memory  a piece of 64 KiB; at process 0 one for each process

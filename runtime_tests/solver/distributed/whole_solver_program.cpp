@@ -148,6 +148,16 @@ class Cases {
     (void)solved(*solver, tight(*solver));
     expect(cluster_.sum(solver->spilled().bytes_written) > 0, "bytes written");
     expect_pivots(alone);
+    solver.reset();
+    // Where nobody says how much is for them, a part of what a bound has.
+    options = options_;
+    options.delay_reserve.reset();
+    solver = made(options);
+    (void)solved(*solver, solver->least());
+    expect(pivots_.not_delayed > 0, "more are delayed than the least has room for");
+    const Bytes much = solver->least() + 4 * ample_reserve();
+    expect(same(first, solved(*solver, much)), "the same bits with room enough");
+    expect_pivots(alone);
   }
 
   // Two at once, each over a communicator of its own: in turn, and from two threads.

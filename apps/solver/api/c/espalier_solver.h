@@ -213,8 +213,8 @@ typedef struct espalier_solver_options {
                                 found out about their errors */
   int32_t runtime;         /**< ESPALIER_SOLVER_RUNTIME_… */
   double pivot_threshold;  /**< L D L^T, LU: in (0, 1]; 0: 0.01 */
-  int64_t delay_reserve;   /**< bytes of the bound kept for delayed pivots; 0: 1 MiB and,
-                                on one process, a quarter of what it has beyond the least */
+  int64_t delay_reserve;   /**< bytes of the bound kept for delayed pivots; 0: 1 MiB and
+                                a quarter of what it has beyond the least */
   const char* out_of_core; /**< directory for what does not fit; NULL: none */
   const int32_t* order;    /**< takes the place of `ordering`: order[k] is eliminated as
                                 the k-th, n indices from 0; NULL: none */

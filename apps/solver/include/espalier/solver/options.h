@@ -136,8 +136,8 @@ struct SolverOptions {
   double pivot_threshold = 0.01;  ///< LDL^T, LU: see PivotOptions
   /// Part of the bound kept for delayed pivots, none for Cholesky; without a bound they
   /// are never refused. 0: static pivoting. None: 1 MiB, which takes what small and
-  /// medium fronts of well-ordered systems delay, and on one process a quarter of what
-  /// the bound has beyond the least.
+  /// medium fronts of well-ordered systems delay, and a quarter of what the bound has
+  /// beyond the least; of several processes, the one that has least of that.
   std::optional<Bytes> delay_reserve;
   /// Directory for what does not fit in the bound; empty: everything stays in memory. One
   /// in which no file can be made is a FileError of the constructor.
