@@ -90,8 +90,10 @@ SquareMatrix whole_of(const Analysis& analysis, const PreparedMatrix& prepared) 
 // the other blocks one. The new analysis is in no bound that was given: without one only.
 bool Solver::Impl::join_blocks() {
   if (analysis_.form.empty() || bound_ || !(singular() || facts_.perturbed)) return false;
-  if (processes_ ? !join_blocks_together() : !analyse_joined()) return false;
-  if (!processes_) {
+  if (processes_) {
+    if (!join_blocks_together()) return false;
+  } else {
+    if (!analyse_joined()) return false;
     measure_entries();
     whole_ = runtime_ == nullptr && is_small(analysis_.symbolic, tree_.kind);
     build(tree_.kind);
@@ -137,8 +139,7 @@ bool Solver::Impl::join_blocks_together() {
   drop_factor();
   broadcast(communicator, prepared_.row_of);
   share_order(tree_.kind);
-  measure_entries();
-  largest_entry_ = communicator.largest(largest_entry_);
+  measure_entries_together();
   all.beside_matrix.reset();
   list_mappings();
   return true;

@@ -241,6 +241,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] PivotOptions pivot_options() const;
   [[nodiscard]] LowRankOptions low_rank_options() const;
   void measure_entries();
+  void measure_entries_together();
   [[nodiscard]] bool put_again(const InputMatrix& matrix);
   void keep_places(const InputMatrix& matrix);
   [[nodiscard]] double largest_anywhere() const;
@@ -273,7 +274,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes within_address_space(Bytes bound) const;
   /// Of the bound at hand; the largest number where there is none.
   [[nodiscard]] Bytes bound_for_tree() const;
-  void spill_to(Bytes tree_bound);
+  void choose_spilled();
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_once(
       double zero, const std::function<void(double)>& progress);
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_in_hope(

@@ -36,6 +36,11 @@ void Solver::Impl::sum_rows_in_order() {
       std::make_unique<RowExchange>(all.communicator, all.columns, analysis_.permuted);
 }
 
+void Solver::Impl::measure_entries_together() {
+  measure_entries();
+  largest_entry_ = processes_->communicator.largest(largest_entry_);
+}
+
 // @param check  at process 0, whose matrix it is: before anything is done
 template <class Matrix>
 void Solver::Impl::replace_together(const Matrix& matrix,
@@ -51,8 +56,7 @@ void Solver::Impl::replace_together(const Matrix& matrix,
       analysis_.symbolic.permutation, prepared_,
       all.communicator.rank() == 0 ? &matrix : nullptr, analysis_.permuted,
       analysis_.form.coupling);
-  measure_entries();
-  largest_entry_ = all.communicator.largest(largest_entry_);
+  measure_entries_together();
   has_values_ = true;
 }
 template void Solver::Impl::replace_together(const InputMatrix&,

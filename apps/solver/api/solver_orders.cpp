@@ -66,14 +66,11 @@ void Solver::Impl::settle_order(std::optional<Bytes> bound) {
 Analysis Solver::Impl::analyse_again(OrderingKind ordering) const {
   AnalyseOptions analysing = analyse_options();
   analysing.ordering = ordering;
-  std::vector<std::int32_t> system_order;
-  if (!analysis_.form.empty())
-    system_order = substitution_order(analysis_.permuted.lower, analysis_.form.coupling);
   Analysis next;
-  next.symbolic =
-      analyse_pattern(analysis_.permuted.lower, analysing, &next.seconds,
-                      renumbered(prepared_.partner, analysis_.symbolic.permutation),
-                      nullptr, system_order);
+  next.symbolic = analyse_pattern(
+      analysis_.permuted.lower, analysing, &next.seconds,
+      renumbered(prepared_.partner, analysis_.symbolic.permutation), nullptr,
+      substitution_order(analysis_.permuted.lower, analysis_.form.coupling));
   return next;
 }
 

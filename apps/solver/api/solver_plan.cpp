@@ -21,7 +21,9 @@ void Solver::Impl::check_directory() const {
     check();
 }
 
-void Solver::Impl::spill_to(Bytes tree_bound) {
+// Of the plan for the bound at hand.
+void Solver::Impl::choose_spilled() {
+  const Bytes tree_bound = bound_for_tree();
   Bytes target = tree_bound;
   for (;;) {
     spill_bytes_ = plan_spill(analysis_.symbolic, tree_, node_order(), target);
@@ -122,7 +124,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   bound_ = bound;
   if (bound) memory_.delays = more_for_delays(*bound);
   file_.reset();
-  if (spills()) spill_to(bound_for_tree());
+  if (spills()) choose_spilled();
   planned_ = true;
   if (whole_ || !runtime_->espalier()) return {};
   plan_ = make_tree_plan(tree_.tasks, tree_.max_workers,

@@ -223,7 +223,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan_together(std::optional<Bytes> 
 // the plan fits. More may be resident than was foreseen, as with ten thousand shared
 // nodes
 Bytes Solver::Impl::missing_together() {
-  if (spills()) spill_to(bound_for_tree());
+  if (spills()) choose_spilled();
   return processes_->communicator.largest(
       std::max(least_bound(tree_.tasks, node_order()), solve_bytes(at_hand(), 1)) -
       bound_for_tree());

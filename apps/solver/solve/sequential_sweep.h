@@ -43,15 +43,13 @@ class SequentialSweep {
   }
 
  private:
-  SequentialSweep(const FactorView<T>& view, bool transposed, const Vectors<T>& b,
-                  const Vectors<T>& x, T* local, T* places, PacedAsk& ask);
   void forward(IndexRange fronts, const AncestorRows<T>& ancestors);
 
   const FactorView<T>& view_;
   const FrontSolve<T> solve_;
   const Vectors<T> b_, x_;
-  T* local_;
-  GrainSums<T> sums_;
+  GrainSums<T> sums_;  // at the start of the work space
+  T* local_;           // after it
   PacedAsk& ask_;
   std::optional<NodeStorage<T>> storage_;  // of the node of the last front
   std::int32_t node_ = -1;

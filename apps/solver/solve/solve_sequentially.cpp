@@ -26,6 +26,7 @@ namespace {
 // Of a stretch of places in entries.
 template <class T>
 std::int64_t place_entries(const Symbolic& symbolic, const AssemblyTree& tree) {
+  if (tree.grains.size() <= 1) return 0;
   const std::int64_t rows = GrainSums<T>::most_rows(symbolic, tree.grains);
   constexpr std::int64_t kPlaces = sizeof(T) / sizeof(std::int32_t);
   return (rows + kPlaces - 1) / kPlaces;
@@ -72,24 +73,13 @@ template <class T>
 SequentialSweep<T>::SequentialSweep(const FactorView<T>& view, bool transposed,
                                     const Vectors<T>& b, const Vectors<T>& x,
                                     std::span<T> work, PacedAsk& ask)
-    : SequentialSweep(view, transposed, b, x, work.data(),
-                      work.data() + FrontSolve<T>(view, false).local_entries() * b.count,
-                      ask) {}
-
-template <class T>
-SequentialSweep<T>::SequentialSweep(const FactorView<T>& view, bool transposed,
-                                    const Vectors<T>& b, const Vectors<T>& x, T* local,
-                                    T* places, PacedAsk& ask)
     : view_(view),
       solve_(view, transposed),
       b_(b),
       x_(x),
-      local_(local),
-      sums_(view.symbolic, b,
-            view.tree.grains.size() <= 1
-                ? nullptr
-                : places + place_entries<T>(view.symbolic, view.tree),
-            reinterpret_cast<std::int32_t*>(places)),
+      sums_(view.symbolic, b, work.data() + place_entries<T>(view.symbolic, view.tree),
+            reinterpret_cast<std::int32_t*>(work.data())),
+      local_(work.data() + grain_entries<T>(view.symbolic, view.tree, b.count)),
       ask_(ask) {}
 
 template <class T>

@@ -80,7 +80,6 @@ std::vector<std::int32_t> by_systems(const SupernodeTree& tree,
                                      const std::vector<std::int32_t>& postorder,
                                      const std::vector<std::int32_t>& permutation,
                                      std::span<const std::int32_t> system_order) {
-  if (system_order.empty()) return postorder;
   std::vector<std::int32_t> place(tree.parent.size());  // of roots
   for (std::size_t column = 0; column < permutation.size(); ++column)
     place[tree.front_of_column[column]] = system_order[permutation[column]];
@@ -112,9 +111,10 @@ Symbolic fronts_of(const EliminationOrder& eliminated, const AmalgamationOptions
   SupernodeTree tree = fundamental_supernodes(parent, counts);
   on_pool(worth(tree.fronts(), threads), std::ssize(parent),
           [&](TaskPool& pool) { tree = amalgamate(std::move(tree), options, pool); });
-  Symbolic symbolic =
-      numbered(tree, by_systems(tree, front_postorder(tree), permutation, system_order),
-               column_order);
+  std::vector<std::int32_t> postorder = front_postorder(tree);
+  if (!system_order.empty())
+    postorder = by_systems(tree, postorder, permutation, system_order);
+  Symbolic symbolic = numbered(tree, postorder, column_order);
   symbolic.permutation = composed(permutation, column_order);
   symbolic.factor_entries =
       std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
@@ -247,9 +247,8 @@ Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
     apart.amalgamation.whole_system = 0;
     return analyse(std::move(prepared), apart);
   }
-  std::vector<std::int32_t> system_order;
-  if (prepared.coupling.size > 0)
-    system_order = substitution_order(prepared.matrix.lower, prepared.coupling);
+  const std::vector<std::int32_t> system_order =
+      substitution_order(prepared.matrix.lower, prepared.coupling);
   Analysis analysis =
       analyse(std::move(prepared.matrix), options, prepared.partner, system_order);
   if (prepared.coupling.size > 0) {

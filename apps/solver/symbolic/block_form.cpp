@@ -187,6 +187,7 @@ std::vector<BlockForm::Block> blocks_by_owner(const Symbolic& symbolic,
 
 std::vector<std::int32_t> substitution_order(const SymmetricMatrix& blocks,
                                              const GeneralMatrix& coupling) {
+  if (coupling.size == 0) return {};
   std::vector<std::int32_t> system = connected_parts(blocks);
   std::vector<std::int32_t> place(system.size());
   std::int32_t next = 0;

@@ -60,7 +60,8 @@ struct BlockForm {
 
 /// Of each column the place of its system, a part of a block diagonal matrix, in an order
 /// of back substitution.
-/// @param coupling  in the numbering of `blocks`, without circles
+/// @param coupling  in the numbering of `blocks`, without circles; of order 0: nothing is
+///                  returned
 /// @par Cost  O(n + nonzeros) nearly
 [[nodiscard]] std::vector<std::int32_t> substitution_order(const SymmetricMatrix& blocks,
                                                            const GeneralMatrix& coupling);

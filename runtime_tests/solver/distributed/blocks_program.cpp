@@ -6,16 +6,17 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "cli/job/cluster.h"
 #include "solver/api/solver.h"
+#include "solver/distributed/bits.h"
 #include "solver/distributed/coupled_blocks.h"
 #include "solver/distributed/job_program.h"
 
@@ -45,10 +46,6 @@ AnyMatrix other_values(AnyMatrix matrix) {
   else
     change(std::get<ComplexMatrix>(matrix));
   return matrix;
-}
-
-void replace(Solver& solver, AnyMatrix&& matrix) {
-  std::visit([&](auto& each) { solver.replace_values(std::move(each)); }, matrix);
 }
 
 class Blocks {
@@ -173,10 +170,8 @@ class Blocks {
       const auto& [name, a] = alone[k];
       const std::vector<double>& b = found[k].second;
       expect(name == found[k].first && a.size() == b.size(), where + ": " + name);
-      for (std::size_t i = 0; i < a.size(); ++i)
-        expect(
-            std::memcmp(&a[i], &b[i], sizeof a[i]) == 0,
-            fmt::format("{}, {}: entry {} is {}, alone {}", where, name, i, b[i], a[i]));
+      const std::string others = other_bits(a, b);
+      expect(others.empty(), fmt::format("{}, {}: {}", where, name, others));
     }
   }
 

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -18,6 +17,7 @@
 
 #include "cli/job/cluster.h"
 #include "solver/api/solver.h"
+#include "solver/distributed/bits.h"
 #include "solver/distributed/job_program.h"
 #include "solver/distributed/whole_systems.h"
 
@@ -180,10 +180,6 @@ class EndedCalls {
         cluster_.rank() == 0 ? path_ : fmt::format("{}.{}", path_, cluster_.rank());
     std::ifstream in(part, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
-  }
-  static bool same(const std::vector<double>& a, const std::vector<double>& b) {
-    return a.size() == b.size() &&
-           std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
   }
   void expect(bool holds, const char* what) {
     if (!holds)

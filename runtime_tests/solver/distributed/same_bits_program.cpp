@@ -17,6 +17,7 @@
 
 #include "cli/job/cluster.h"
 #include "solver/api/solver.h"
+#include "solver/distributed/bits.h"
 #include "solver/distributed/job_program.h"
 #include "solver/distributed/whole_systems.h"
 
@@ -131,14 +132,8 @@ class SameBits {
   }
   void compare(const std::string& where, const std::vector<double>& a,
                const std::vector<double>& b) {
-    std::size_t others = 0;
-    std::string first;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (std::memcmp(&a[i], &b[i], sizeof a[i]) == 0) continue;
-      if (others++ == 0) first = fmt::format("{}, alone {}", b[i], a[i]);
-    }
-    expect(others == 0, fmt::format("{}: {} of {} entries have other bits; the first: {}",
-                                    where, others, a.size(), first));
+    const std::string others = other_bits(a, b);
+    expect(others.empty(), where + ": " + others);
   }
 
   Cluster& cluster_;

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -30,6 +29,7 @@
 
 #include "cli/job/cluster.h"
 #include "solver/api/solver.h"
+#include "solver/distributed/bits.h"
 #include "solver/distributed/distribute.h"
 #include "solver/distributed/job_program.h"
 #include "solver/distributed/mpi_communicator.h"
@@ -372,11 +372,6 @@ class Cases {
   static Bytes tight(const Solver& solver) {
     return solver.least_out_of_core() - ProcessAccount::kRunToRun / 2;
   }
-  static bool same(const std::vector<double>& a, const std::vector<double>& b) {
-    return a.size() == b.size() &&
-           std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
-  }
-
   // For what a part has beside its lease, and MPI.
   static constexpr Bytes kBeside = Bytes{24} << 20;
 
@@ -474,13 +469,6 @@ class Cases {
     return solver_on(
         processes, kind_, [this] { return system(); }, options);
   }
-  static void replace(Solver& solver, AnyMatrix&& matrix) {
-    if (const auto* real = std::get_if<InputMatrix>(&matrix))
-      solver.replace_values(*real);
-    else
-      solver.replace_values(std::get<ComplexMatrix>(std::move(matrix)));
-  }
-
   std::vector<double> solved(Solver& solver, std::optional<Bytes> bound) {
     const auto planned = solver.plan(bound);
     expect(planned.has_value(), planned ? "" : planned.error().message());

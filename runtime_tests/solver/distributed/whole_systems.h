@@ -165,6 +165,10 @@ inline std::unique_ptr<Solver> solver_of(AnyMatrix&& matrix,
       matrix);
 }
 
+inline void replace(Solver& solver, AnyMatrix&& matrix) {
+  std::visit([&](auto& each) { solver.replace_values(std::move(each)); }, matrix);
+}
+
 // On several, of the matrix that make() returns at process 0.
 template <class Make>
 std::unique_ptr<Solver> solver_on(Communicator& processes, const SystemKind& kind,

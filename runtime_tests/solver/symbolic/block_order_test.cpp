@@ -96,6 +96,14 @@ Instance draw_instance(std::mt19937& random, std::int32_t size) {
   return instance;
 }
 
+Analysis analysis_of(const Instance& instance) {
+  PreparedMatrix prepared;
+  prepared.kind = FactorKind::kLdlt;
+  prepared.matrix.lower = instance.blocks;
+  prepared.coupling = instance.coupling;
+  return analyse(std::move(prepared));
+}
+
 TEST(SubstitutionOrder, HasEveryBlockAfterThoseThatItNeeds) {
   std::mt19937 random(11);
   for (int turn = 0; turn < 200; ++turn) {
@@ -117,13 +125,9 @@ TEST(SubstitutionOrder, HasEveryBlockAfterThoseThatItNeeds) {
 TEST(SubstitutionOrder, IsThatOfFronts) {
   std::mt19937 random(12);
   for (int turn = 0; turn < 100; ++turn) {
-    Instance instance = draw_instance(random, 2 + turn / 2);
+    const Instance instance = draw_instance(random, 2 + turn / 2);
     if (instance.coupling.row.empty()) continue;
-    PreparedMatrix prepared;
-    prepared.kind = FactorKind::kLdlt;
-    prepared.matrix.lower = instance.blocks;
-    prepared.coupling = instance.coupling;
-    const Analysis analysis = analyse(std::move(prepared));
+    const Analysis analysis = analysis_of(instance);
     const Coupling& coupling = analysis.form.coupling;
     const std::vector<std::int32_t> system = systems_of_columns(analysis.symbolic);
     ASSERT_EQ(coupling.row.size(), instance.coupling.row.size());
@@ -177,13 +181,9 @@ std::int64_t fewest_turns(const std::vector<std::uint32_t>& needs,
 TEST(BlocksByOwner, TakeAsFewTurnsAsAnyOrderOrOneMore) {
   std::mt19937 random(13);
   for (int turn = 0; turn < 60; ++turn) {
-    Instance instance = draw_instance(random, 4 + turn / 5);
+    const Instance instance = draw_instance(random, 4 + turn / 5);
     if (instance.coupling.row.empty()) continue;
-    PreparedMatrix prepared;
-    prepared.kind = FactorKind::kLdlt;
-    prepared.matrix.lower = instance.blocks;
-    prepared.coupling = instance.coupling;
-    const Analysis analysis = analyse(std::move(prepared));
+    const Analysis analysis = analysis_of(instance);
     const Symbolic& symbolic = analysis.symbolic;
     std::vector<std::int32_t> owner(symbolic.parent.size());  // of fronts
     for (std::int32_t& each : owner) each = static_cast<std::int32_t>(random() % 2);
