@@ -319,22 +319,23 @@ class Factorisation {
     shared_run_->tell_failure();
   }
 
-  // Asks at once, and then 20 times a second.
+  // Asks at once, then 20 times a second, and when all is done.
   void wait(const std::function<void(double)>& progress) {
     using namespace std::chrono_literals;
     const auto ended = [this] { return nodes_left_ == 0 || error_; };
     for (bool begun = false;; begun = true) {
-      ask(progress, begun);
+      ask(progress, work_ > 0 ? std::min(1.0, done_ / work_) : 1, begun && hopes_);
       std::unique_lock lock(mutex_);
-      if (changed_.wait_for(lock, 50ms, ended)) return;
+      if (changed_.wait_for(lock, 50ms, ended)) break;
     }
+    if (!stopped_) ask(progress, 1, false);
   }
 
-  void ask(const std::function<void(double)>& progress, bool begun) noexcept {
+  void ask(const std::function<void(double)>& progress, double done,
+           bool may_not_fit) noexcept {
     try {
-      if (hopes_ && begun) check_going_on();
-      if (progress && !log_.failed())
-        progress(work_ > 0 ? std::min(1.0, done_ / work_) : 1);
+      if (may_not_fit) check_going_on();
+      if (progress && !log_.failed()) progress(done);
     } catch (...) {
       end();  // the tasks that run refer to this object: they are waited for
     }

@@ -61,8 +61,9 @@ struct FactorInput {
 /// its node and the policy keeps the job inside the plan's bound.
 ///
 /// @param plan      made of tree.tasks; null under a scheduler that is not ours
-/// @param progress  called from this thread about ten times a second with the part of the
-///                  work done, 0 … 1; may be empty
+/// @param progress  called from this thread 20 times a second with the part of the work
+///                  done, 0 … 1, the first time at once and the last time with 1; may be
+///                  empty
 /// @param shared    the nodes that this process works on with others; null: none
 /// @return the factor, or the first bad pivot (Cholesky): not positive definite
 /// @throws Error when StarPU or the system fails, or when the plan's policy does not run;

@@ -62,8 +62,14 @@ TEST_P(Cancel, IsWhatTheFunctionThrowsInCxx) {
   EXPECT_THROW((void)solver.solve(b), InvalidInput);  // there is no factor
   double last = 0;
   ASSERT_TRUE(solver.factorise([&last](double done) { last = done; }));
-  EXPECT_GT(last, 0);
+  EXPECT_EQ(last, 1);
   expect_solves(solver);
+  // A factor that is complete is none, where the function ends the call even then.
+  EXPECT_THROW((void)solver.factorise([](double done) {
+    if (done == 1) throw Enough{done};
+  }),
+               Enough);
+  EXPECT_THROW((void)solver.solve(b), InvalidInput);
 }
 
 const char* const kTexts[] = {"ended the call", "threw", "threw: mine"};

@@ -91,20 +91,23 @@ class EndedCalls {
     }
   }
 
-  // At each of these questions, by the first and by the last process. One that has no
-  // more work when it comes to that is not asked as often.
+  // At each of these questions, and when its part is done, by the first and by the last
+  // process. One that has no more work is not asked again: there are two questions at
+  // least.
   void end_factorisations(const std::vector<double>& first,
                           const PivotStatistics& pivots) {
+    constexpr int kLast = 0;
     for (const std::int32_t process : {0, cluster_.size() - 1})
-      for (const int at : {1, 2, 4}) {
+      for (const int at : {1, 2, 4, kLast}) {
         int calls = 0;
-        const Progress progress = [&, process](double) {
-          if (cluster_.rank() == process && ++calls == at) throw Enough();
+        const Progress progress = [&, process](double done) {
+          if (cluster_.rank() != process) return;
+          if (at == kLast ? done == 1 : ++calls == at) throw Enough();
         };
-        if (at == 1)
-          expect_ended([&] { (void)solver_->factorise(progress); }, process);
-        else
+        if (at == 4)
           (void)ends([&] { (void)solver_->factorise(progress); });
+        else
+          expect_ended([&] { (void)solver_->factorise(progress); }, process);
       }
     const PivotStatistics again = solver_->factorise()->pivots;
     expect(again.delayed == pivots.delayed && again.negative == pivots.negative,

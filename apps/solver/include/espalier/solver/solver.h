@@ -190,8 +190,9 @@ class ESPALIER_SOLVER_EXPORT Solver {
 
   /// After plan(). NotPositiveDefinite::column is a column of the matrix as it was read,
   /// 0-based.
-  /// @param progress  told the part that is done, now and then; what it throws ends the
-  ///                  factorisation and is thrown here when no task runs any more
+  /// @param progress  told the part that is done, now and then, and 1 at the end (of the
+  ///                  part of this process, where there are several); what it throws ends
+  ///                  the factorisation and is thrown here when no task runs any more
   /// @throws Error, FileError when the runtime, the system or the spill file fails;
   ///         InvalidInput before plan() and after values that did not fit; DoesNotFit
   ///         where may_not_fit() and it does not: the bound was kept, and the solver can
