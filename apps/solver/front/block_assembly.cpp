@@ -182,7 +182,7 @@ void BlockAssembly<T>::take_memory(std::int32_t slice, const BlockColumn<T>& col
 template <class T>
 void BlockAssembly<T>::take_memory(std::span<const std::byte> place) {
   FrontDelays<T>* const delays =
-      shared_ ? context_.factor.delays_of(front_.front()) : nullptr;
+      front_.has_delayed() ? context_.factor.delays_of(front_.front()) : nullptr;
   for (PageBuffer* buffer :
        {&context_.factor.storage[node_], &context_.contributions[node_],
         delays != nullptr ? &delays->panel : nullptr}) {

@@ -171,6 +171,8 @@ struct Factor {
     std::ranges::for_each(factor.storage, call);
     for (auto& [front, panel] : factor.compressed)
       if (panel != nullptr) std::ranges::for_each(panel->together, call);
+    for (auto& own : factor.delays)
+      if (own != nullptr) call(own->panel);
     call(factor.kept);
   }
 };

@@ -27,7 +27,7 @@ Front<T>::Front(const FrontContext<T>& context, std::int32_t front, T* panel,
   const Symbolic& symbolic = context.symbolic;
   Factor<T>& factor = context.factor;
   delayed_in_ = delayed_by_children(context, front);
-  if (delayed_in_ > 0) open_delays();
+  if (delayed_in_ > 0) open_delays(panel);
   storage_.panel_layout = factor.panel(symbolic, context.tree, front);
   storage_.contribution_layout = context.tree.contribution(symbolic, front);
   storage_.sides = context.tree.sides();

@@ -319,7 +319,7 @@ class Front {
   void add_from_file(Bytes at, const Trapezoid& layout, std::int32_t side,
                      std::span<const std::int32_t> positions, std::int32_t begin,
                      std::int32_t end);
-  void open_delays();
+  void open_delays(const T* planned);
   void open_exchange();
   [[nodiscard]] bool follows(std::int32_t panel) const {
     return has(strip_of(panel), panel);

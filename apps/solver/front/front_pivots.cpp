@@ -9,6 +9,7 @@
 #include "espalier/model/free_memory.h"
 #include "solver/front/front.h"
 #include "solver/kernels/update.h"
+#include "solver/tree/delayed_panel.h"
 
 namespace espalier::solver {
 namespace {
@@ -35,21 +36,17 @@ void join_diagonal(const BlockColumn<T>& column) {
       column.data[0][j + i * leading] = column.data[1][i + j * leading];
 }
 
-// Whether the parent of a front may take `count` more columns, for which it needs a panel
-// beside the planned one: the memory for it must be left.
+// Whether the parent of a front may take `count` more columns: the memory for what its
+// panel grows by must be left.
 template <class T>
 bool pay_for_parent(const FrontContext<T>& context, std::int32_t front,
                     std::int32_t count) {
   const std::int32_t parent = context.symbolic.parent[front];
   if (context.tree.nodes[context.tree.node_of_front[parent]].shared)
     return count <= context.reserve.shared(parent).from_child;
-  const Trapezoid plan = context.tree.panel(context.symbolic, parent);
-  return context.reserve.pay(parent, count, 0, [&](std::int32_t more) -> Bytes {
-    if (more == 0) return 0;
-    const Trapezoid panel(plan.rows() + more, plan.columns() + more,
-                          context.tree.block_width[parent]);
-    return static_cast<Bytes>(sizeof(T)) *
-           (context.tree.sides() * panel.entries() + 6 * std::int64_t{panel.columns()});
+  return context.reserve.pay(parent, count, 0, [&](std::int32_t more) {
+    return delayed_panel_bytes(context.symbolic, context.tree, parent, more,
+                               context.pool != nullptr);
   });
 }
 

@@ -5,11 +5,13 @@
 
 #include "solver/front/front.h"
 #include "solver/kernels/update.h"
+#include "solver/tree/delayed_panel.h"
 
 namespace espalier::solver {
 
+// @param planned  where the panel would be
 template <class T>
-void Front<T>::open_delays() {
+void Front<T>::open_delays(const T* planned) {
   const Symbolic& symbolic = context_.symbolic;
   auto& own = context_.factor.delays[front_];
   own = std::make_unique<FrontDelays<T>>();
@@ -32,9 +34,19 @@ void Front<T>::open_delays() {
   for (std::int32_t k = 0; k < layout.blocks(); ++k)
     own->eliminated.push_back(layout.width(k));
   const Bytes bytes = tree.sides() * layout.entries() * static_cast<Bytes>(sizeof(T));
-  own->panel = tree.nodes[tree.node_of_front[front_]].shared
-                   ? PageBuffer::reserve(bytes, nullptr, nullptr)
-                   : PageBuffer(bytes);
+  const std::int32_t node = tree.node_of_front[front_];
+  if (tree.nodes[node].shared || tree.nodes[node].tiled) {
+    // Memory comes with the slices of BlockAssembly, which lets the planned panel go.
+    own->panel = PageBuffer::reserve(bytes, nullptr, context_.pool);
+    return;
+  }
+  if (gives_way(tree, front_, context_.pool != nullptr)) {
+    PageBuffer& storage = context_.factor.storage[node];
+    const auto* const begin = reinterpret_cast<const std::byte*>(planned);
+    const std::int64_t entries = tree.sides() * tree.panel(symbolic, front_).entries();
+    storage.drain({begin, static_cast<std::size_t>(entries) * sizeof(T)});
+  }
+  own->panel = PageBuffer(bytes, nullptr, context_.pool);
 }
 
 template <class T>
@@ -228,7 +240,7 @@ void Front<T>::grow_corner(const BlockColumn<T>& column, std::int32_t eliminated
 }
 
 #define ESPALIER_INSTANTIATE(T)                                                          \
-  template void Front<T>::open_delays();                                                 \
+  template void Front<T>::open_delays(const T*);                                         \
   template void Front<T>::add_delayed(std::int32_t, std::span<const std::int32_t>,       \
                                       std::int32_t, std::int32_t);                       \
   template auto Front<T>::slots_beside(const BlockColumn<T>&) const->Slots;              \

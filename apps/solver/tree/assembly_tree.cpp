@@ -401,12 +401,8 @@ AssemblyTree::Profile in_units(const AssemblyTree& tree, const AssemblyTree::Nod
 Bytes tiled_need(const AssemblyTree& tree, const AssemblyTree::Node& node,
                  const AssemblyTree::Profile& profile, Bytes fixed) {
   Bytes need = checked_add(node.factor_bytes, node.contribution_bytes);
-  for (std::size_t j = 0; j < profile.own.size(); ++j) {
-    Bytes now = profile.own[j];
-    for (const auto& [child, bytes] : profile.children)
-      if (tree.nodes[child].contribution_at < 0) now = checked_add(now, bytes[j]);
-    need = std::max(need, now);
-  }
+  for (std::size_t j = 0; j < profile.own.size(); ++j)
+    need = std::max(need, need_at(tree, profile, j));
   return checked_add(need, fixed);
 }
 
@@ -491,6 +487,14 @@ std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyT
     start.push_back(panel.columns() + contribution.first(b));
   start.push_back(panel.rows());
   return start;
+}
+
+Bytes need_at(const AssemblyTree& tree, const AssemblyTree::Profile& profile,
+              std::size_t entry) {
+  Bytes need = profile.own[entry];
+  for (const auto& [child, bytes] : profile.children)
+    if (tree.nodes[child].contribution_at < 0) need = checked_add(need, bytes[entry]);
+  return need;
 }
 
 TileShape tile_shape(const AssemblyTree& tree, std::int32_t front, std::int32_t panels,

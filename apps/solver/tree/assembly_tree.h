@@ -181,6 +181,11 @@ struct AssemblyTree {
   }
 };
 
+/// What a tiled node needs at an entry of its profile, its children's contribution blocks
+/// with it as far as they are in memory.
+[[nodiscard]] Bytes need_at(const AssemblyTree& tree,
+                            const AssemblyTree::Profile& profile, std::size_t entry);
+
 /// How a tiled front of so many block columns is cut. Tiles are as high as the block
 /// columns are wide, or where these are narrow so high that an update is worth a task.
 /// Wide block columns are assembled in several slices, two block columns at once.
