@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
-#include "solver/kernels/update.h"
+#include "solver/front/block_updates.h"
 #include "solver/tree/extend_add.h"
 
 namespace espalier::solver {
@@ -192,7 +192,7 @@ void Front<T>::update(std::int32_t target, std::int32_t source, std::int32_t beg
                       std::int32_t end) {
   const std::int32_t first = first_row(target);
   const BlockTile<T> to = block_tile(storage_, target, begin);
-  Factored by{};
+  FactoredColumns<T> by{};
   if (source < panels()) {
     const BlockTile<T> left = block_tile(storage_, source, begin),
                        right = block_tile(storage_, source, first);
@@ -204,70 +204,16 @@ void Front<T>::update(std::int32_t target, std::int32_t source, std::int32_t beg
     const FrontDelays<T>* const own = delays();
     if (own == nullptr || own->tail_eliminated == 0) return;
     const std::int32_t leading = own->slots() + contribution_rows();
-    const auto from = [&](std::int32_t row) -> FactoredRows {
+    const auto from = [&](std::int32_t row) -> FactoredRows<T> {
       const std::int32_t down = own->slots() + row - pivots();
       return {own->tail[0].data() + down, own->tail[1].data() + down, leading};
     };
     by = {from(begin), from(first), own->tail_eliminated, own->tail_d.data()};
   }
   if (begin == first)
-    update_diagonal(to, by, end - begin);
+    update_diagonal(kind(), to, by, end - begin, context_.scratch);
   else
-    update_rows(to, begin, end - begin, by);
-}
-
-// The diagonal block of a block column and what is under it: so many rows.
-template <class T>
-void Front<T>::update_diagonal(const BlockTile<T>& to, const Factored& by,
-                               std::int32_t rows) {
-  const auto& [lower, upper, leading] = by.right;
-  switch (kind()) {
-    case FactorKind::kCholesky:
-      kernels::update_lower(rows, to.width, by.count, lower, leading, to.data[0],
-                            to.leading());
-      return;
-    case FactorKind::kLdlt: {
-      std::vector<T> large;  // the tail may have more columns than a block
-      const std::span<T> scratch =
-          context_.scratch.template at_least<T>(std::int64_t{to.width} * by.count, large);
-      kernels::update_lower_ldlt(rows, to.width, by.count, lower, leading, by.d,
-                                 to.data[0], to.leading(), scratch);
-      return;
-    }
-    case FactorKind::kLu:
-      kernels::update_lower_product(rows, to.width, by.count, lower, leading, upper,
-                                    leading, to.data[0], to.leading());
-      kernels::update_lower_product(rows, to.width, by.count, upper, leading, lower,
-                                    leading, to.data[1], to.leading());
-  }
-}
-
-// So many rows of a block column from row `begin` of the front on.
-template <class T>
-void Front<T>::update_rows(const BlockTile<T>& to, std::int32_t begin, std::int32_t rows,
-                           const Factored& by) {
-  const auto& [left, right, count, d] = by;
-  switch (kind()) {
-    case FactorKind::kCholesky:
-      kernels::update_general(rows, to.width, count, left.lower, left.leading,
-                              right.lower, right.leading, to.row(0, begin), to.leading());
-      return;
-    case FactorKind::kLdlt: {
-      std::vector<T> large;
-      const std::span<T> scaled =
-          context_.scratch.template at_least<T>(std::int64_t{to.width} * count, large);
-      kernels::multiply_by_d(to.width, count, right.lower, right.leading, d,
-                             scaled.data(), to.width);
-      kernels::update_general(rows, to.width, count, left.lower, left.leading,
-                              scaled.data(), to.width, to.row(0, begin), to.leading());
-      return;
-    }
-    case FactorKind::kLu:
-      kernels::update_general(rows, to.width, count, left.lower, left.leading,
-                              right.upper, right.leading, to.row(0, begin), to.leading());
-      kernels::update_general(rows, to.width, count, left.upper, left.leading,
-                              right.lower, right.leading, to.row(1, begin), to.leading());
-  }
+    update_rows(kind(), to, begin, end - begin, by, context_.scratch);
 }
 
 #define ESPALIER_INSTANTIATE(T)                                                    \

@@ -396,21 +396,6 @@ class Front {
                    std::int32_t eliminated, const Slots& before);
   void grow_corner(const BlockColumn<T>& column, std::int32_t eliminated,
                    const Slots& before);
-  /// Rows of factored columns.
-  struct FactoredRows {
-    const T *lower, *upper;
-    std::int32_t leading;
-  };
-  /// Factored columns as they update a block column: the rows that are updated, and those
-  /// of its diagonal block.
-  struct Factored {
-    FactoredRows left, right;
-    std::int32_t count;
-    const T* d;
-  };
-  void update_diagonal(const BlockTile<T>& to, const Factored& by, std::int32_t rows);
-  void update_rows(const BlockTile<T>& to, std::int32_t begin, std::int32_t rows,
-                   const Factored& by);
   void add_originals(std::int32_t begin, std::int32_t end);
   /// The block column that has a column of the front.
   [[nodiscard]] std::int32_t block_of(std::int32_t column) const {

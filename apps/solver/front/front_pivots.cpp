@@ -7,6 +7,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/free_memory.h"
+#include "solver/front/block_updates.h"
 #include "solver/front/front.h"
 #include "solver/kernels/update.h"
 #include "solver/tree/delayed_panel.h"
@@ -25,15 +26,6 @@ void permute(V* values, std::span<const std::int32_t> order, std::int64_t stride
   std::vector<V> old(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) old[k] = values[k * stride];
   for (std::size_t k = 0; k < order.size(); ++k) values[k * stride] = old[order[k]];
-}
-
-// LU: what stands opposite a diagonal block comes into its upper triangle.
-template <class T>
-void join_diagonal(const BlockColumn<T>& column) {
-  const std::int64_t leading = column.leading;
-  for (std::int32_t j = 0; j < column.width; ++j)
-    for (std::int32_t i = j + 1; i < column.width; ++i)
-      column.data[0][j + i * leading] = column.data[1][i + j * leading];
 }
 
 // Whether the parent of a front may take `count` more columns: the memory for what its

@@ -9,6 +9,7 @@
 
 #include "espalier/model/error.h"
 #include "solver/front/block_assembly.h"
+#include "solver/front/block_updates.h"
 #include "solver/front/flush_subnormals.h"
 #include "solver/kernels/dense.h"
 #include "solver/kernels/single_pivot.h"
@@ -213,26 +214,41 @@ class NodeRun {
   bool take_small(std::int32_t s) {
     const std::int32_t order = symbolic_.front_order(s), pivots = symbolic_.pivots(s);
     const std::int32_t below = order - pivots, width = tree_.block_width[s];
-    if (!is_small_front(symbolic_, tree_, s) || has_children_outside(s)) return false;
+    const bool definite = tree_.kind == FactorKind::kCholesky;
+    if (!is_small_front(symbolic_, tree_, s) || !takes_blocks_alone(s) ||
+        (!definite && context_.pivoting.delay_reserve == 0))
+      return false;
     const bool joins = tree_.joins_previous[s];
     FrontStorage<T> storage{.panel_layout = {order, pivots, width},
-                            .contribution_layout = {below, below, width}};
+                            .contribution_layout = {below, below, width},
+                            .sides = tree_.sides()};
     storage.panel[0] = panel_;
     storage.contribution[0] = s == node_.last_front ? output_
                               : joins               ? top_block(s)
                                                     : push(s);
+    if (storage.sides == 2) {
+      storage.panel[1] = panel_ + storage.panel_layout.entries();
+      storage.contribution[1] =
+          storage.contribution[0] + storage.contribution_layout.entries();
+    }
     add_original_entries(symbolic_, context_.permuted, s, 0, 0, pivots, storage);
     const std::int64_t children = add_children(s, storage);
-    if (!eliminate_small(s, storage)) return true;
-    note_panel(s, std::int64_t{order} * pivots);
+    if (definite) {
+      if (!eliminate_small(s, storage)) return true;
+    } else if (!pivot_small(s, storage)) {
+      clear_small(s, storage);
+      return false;
+    }
+    note_panel(s, storage.sides * std::int64_t{order} * pivots);
     if (!joins) close(s, storage.contribution[0], children);
     return true;
   }
 
-  [[nodiscard]] bool has_children_outside(std::int32_t s) const {
+  // Whether what comes to a front are the contribution blocks of children in this node.
+  [[nodiscard]] bool takes_blocks_alone(std::int32_t s) const {
     for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c])
-      if (c < node_.first_front) return true;
-    return false;
+      if (c < node_.first_front || context_.delayed_by(c) > 0) return false;
+    return true;
   }
 
   // Of children in this node. @return entries of the stack that they took
@@ -244,8 +260,10 @@ class NodeRun {
       const Trapezoid layout = tree_.contribution(symbolic_, c);
       const std::span positions(positions_, symbolic_.rows_of(c).size());
       relative_indices(symbolic_, c, s, positions);
-      extend_add(layout, block, 0, positions, 0, layout.rows(), storage, 0);
-      block += layout.entries();
+      for (std::int32_t side = 0; side < storage.sides; ++side) {
+        extend_add(layout, block, 0, positions, 0, layout.rows(), storage, side);
+        block += layout.entries();
+      }
     }
     return on_stack;
   }
@@ -267,6 +285,54 @@ class NodeRun {
     kernels::update_lower(below, below, pivots, panel_ + pivots, order,
                           storage.contribution[0], below);
     return true;
+  }
+
+  // L D L^T, L U. @return false: a column would be put off, and the panel holds anything
+  bool pivot_small(std::int32_t s, const FrontStorage<T>& storage) {
+    const BlockColumn<T> panel = block_column(storage, 0);
+    const std::int32_t pivots = panel.width, below = panel.leading - pivots;
+    const std::int32_t column = symbolic_.first_column[s];
+    Factor<T>& factor = context_.factor;
+    const kernels::RowSegment<T> lower{panel.data[0] + pivots, panel.leading, below};
+    kernels::PivotBlock<T> block{.width = pivots,
+                                 .diagonal = panel.data[0],
+                                 .leading = panel.leading,
+                                 .below = {&lower, 1},
+                                 .right = {},
+                                 .row_order = factor.row_order.data() + column,
+                                 .column_order = nullptr,
+                                 .d = nullptr};
+    kernels::RowSegment<T> upper = lower;
+    if (storage.sides == 2) {
+      join_diagonal(panel);
+      upper.data = panel.data[1] + pivots;
+      block.right = {&upper, 1};
+      block.column_order = factor.column_order.data() + column;
+    } else {
+      block.d = factor.d.data() + 2 * std::int64_t{column};
+    }
+    std::vector<T> large;
+    const PivotOptions& pivoting = context_.pivoting;
+    const auto counts = kernels::factor_pivot_block(
+        tree_.kind, block, {pivoting.threshold, pivoting.zero, false},
+        context_.scratch.template at_least<T>(kernels::pivot_scratch(tree_.kind, pivots),
+                                              large));
+    if (counts.eliminated < pivots) return false;
+    alone_.negative += counts.negative;
+    alone_.two_by_two += counts.two_by_two;
+    alone_.smallest = std::min(alone_.smallest, counts.smallest);
+    if (below == 0) return true;
+    const FactoredRows<T> rows{lower.data, upper.data, panel.leading};
+    update_diagonal(tree_.kind, block_tile(storage, 1, pivots),
+                    FactoredColumns<T>{rows, rows, pivots, block.d}, below,
+                    context_.scratch);
+    return true;
+  }
+
+  // As if nothing had been done with it: of the stack what is pushed is cleared then.
+  void clear_small(std::int32_t s, const FrontStorage<T>& storage) {
+    std::fill_n(panel_, storage.sides * storage.panel_layout.entries(), T{0});
+    if (s == node_.last_front) std::fill_n(output_, contribution_entries(s), T{0});
   }
 
   // What the stack has no more use for goes, and the last panels come.
@@ -376,8 +442,8 @@ bool is_small_front(const Symbolic& symbolic, const AssemblyTree& tree,
                     std::int32_t front) {
   const std::int32_t order = symbolic.front_order(front), pivots = symbolic.pivots(front);
   const std::int32_t width = tree.block_width[front];
-  return tree.kind == FactorKind::kCholesky && order <= kFewRows && pivots > 0 &&
-         pivots <= width && order - pivots <= width;
+  return order <= kFewRows && pivots > 0 && pivots <= width && order - pivots <= width &&
+         !tree.is_tiled[front];
 }
 
 template <class T>

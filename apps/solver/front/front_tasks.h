@@ -11,8 +11,8 @@
 
 namespace espalier::solver {
 
-/// Whether a front is one of few rows, of Cholesky, whose panel and contribution block
-/// are one block each.
+/// Whether a front is one of few rows that is not cut into tiles, whose panel and
+/// contribution block are one block each.
 [[nodiscard]] bool is_small_front(const Symbolic& symbolic, const AssemblyTree& tree,
                                   std::int32_t front);
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "solver/front/front_tasks.h"
 #include "solver/kernels/dense.h"
 #include "solver/runtime/factorise.h"
 #include "solver/runtime/tree_solve.h"
@@ -159,6 +160,10 @@ struct WholeSystem {
       : system(random, draw(random, 60, 250), kKinds[round % 3]) {
     system.options.subtree_floor = round % 2 == 0 ? 0 : 3e4;
     system.options.chain_floor = round % 4 < 2 ? 0 : 1e6;
+    if (round % 5 < 2) {  // fronts that are not cut, small ones in several ways
+      system.options.tiled_order = 1000;
+      system.options.block_width = 64;
+    }
     system.options.whole = true;
     tree = build_assembly_tree(system.analysis.symbolic, system.options);
     factor = std::move(*factorise_sequentially<double>(
@@ -198,11 +203,13 @@ TEST(SameBits, ASystemOfOneNodeHasThoseOfMany) {
   kernels::use_one_blas_thread();
   const Runtime runtime({2, "espalier"});
   const Awake awake(runtime);
-  std::int64_t delayed = 0, tiled = 0, chains = 0;
+  std::int64_t delayed = 0, tiled = 0, chains = 0, small = 0;
   for (int round = 0; round < 45; ++round) {
     WholeSystem whole(random, round);
     ASSERT_EQ(whole.tree.nodes.size(), 1);
     delayed += whole.system.report.pivots.delayed;
+    for (std::int32_t s = 0; s < whole.system.analysis.symbolic.fronts(); ++s)
+      small += is_small_front(whole.system.analysis.symbolic, whole.tree, s);
     for (const std::int32_t processes : {1, 3}) {
       AssemblyOptions options = whole.system.options;
       options.processes = options.workers = processes;
@@ -217,6 +224,7 @@ TEST(SameBits, ASystemOfOneNodeHasThoseOfMany) {
   EXPECT_GT(delayed, 30);
   EXPECT_GT(tiled, 100);
   EXPECT_GT(chains, 20);
+  EXPECT_GT(small, 500);
 }
 
 }  // namespace TEST_SOURCE
