@@ -139,8 +139,8 @@ void add_bound(CLI::App& app, SolveOptions& options) {
          "--delay-reserve", read,
          "Part of the bound kept for pivots that have to be delayed\n"
          "(1 MiB and a quarter of what the bound has beyond the\n"
-         "least); beyond it they are taken as they are\n"
-         "(static pivoting)")
+         "least, or all that nothing else could use); beyond it\n"
+         "they are taken as they are (static pivoting)")
       ->type_name("SIZE");
   app.add_option("--out-of-core", options.solver.out_of_core,
                  "Directory for what does not fit in the bound; with it,\n"

@@ -57,11 +57,14 @@ struct MemoryAccount {
   [[nodiscard]] Bytes tree_bound(Bytes bound) const {
     return process().left(bound) - delays;
   }
+  /// What a bound has beyond what a factorisation or a solve uses; 0: nothing.
+  [[nodiscard]] Bytes beyond(Bytes bound, Bytes used) const {
+    return std::max<Bytes>(0, process().left(bound) - used);
+  }
   /// What a bound has that neither a factorisation nor a solve needs; 0: nothing.
   [[nodiscard]] Bytes spare(Bytes bound, bool out_of_core) const {
-    const Bytes needed = out_of_core ? std::max(tree_least_out_of_core, solve_out_of_core)
-                                     : std::max(tree_least, solve);
-    return std::max<Bytes>(0, process().left(bound) - needed);
+    return beyond(bound, out_of_core ? std::max(tree_least_out_of_core, solve_out_of_core)
+                                     : std::max(tree_least, solve));
   }
 
  private:

@@ -47,16 +47,20 @@ struct Outcome {
   Determinant determinant;
 };
 
-// @param more  of a bound, beyond what is needed; none: no bound
-Outcome outcome(std::optional<Bytes> more, std::optional<Bytes> reserve, bool on_runtime,
-                std::int32_t width = 200) {
+SolverOptions options_for(std::optional<Bytes> reserve, bool on_runtime) {
   SolverOptions options;
   options.kind = FactorKind::kLdlt;
   options.prepare.scaling = PrepareOptions::Scaling::kEquilibrate;
   options.analysis.ordering = OrderingKind::kNested;
   options.delay_reserve = reserve;
   options.runtime_flops = on_runtime ? 0 : 1e18;
-  Solver solver(saddle_point(width), options);
+  return options;
+}
+
+// @param more  of a bound, beyond what is needed; none: no bound
+Outcome outcome(std::optional<Bytes> more, std::optional<Bytes> reserve, bool on_runtime,
+                std::int32_t width = 200) {
+  Solver solver(saddle_point(width), options_for(reserve, on_runtime));
   const std::optional<Bytes> bound =
       more ? std::optional(solver.memory().least() + *more) : std::nullopt;
   EXPECT_TRUE(solver.plan(bound));
@@ -79,6 +83,23 @@ TEST(DelaysInBound, HaveAPartOfWhatIsBeyondTheLeast) {
     EXPECT_EQ(much.pivots.not_delayed, 0);
     EXPECT_EQ(much.pivots.delayed, free_of_bounds.pivots.delayed);
     EXPECT_EQ(much.determinant.log_modulus(), free_of_bounds.determinant.log_modulus());
+  }
+}
+
+// A quarter of each further byte, and all of those that nothing else can use.
+TEST(DelaysInBound, HaveWhatNothingElseUses) {
+  constexpr Bytes kMebibyte = Bytes{1} << 20;
+  for (const bool on_runtime : {false, true}) {
+    Solver solver(saddle_point(200), options_for(std::nullopt, on_runtime));
+    const Bytes least = solver.memory().least();
+    const auto of_the_next = [&](Bytes more) {
+      EXPECT_TRUE(solver.plan(least + more));
+      const Bytes delays = solver.memory().delays;
+      EXPECT_TRUE(solver.plan(least + more + 4 * kMebibyte));
+      return solver.memory().delays - delays;
+    };
+    EXPECT_EQ(of_the_next(0), kMebibyte);
+    EXPECT_EQ(of_the_next(256 * kMebibyte), 4 * kMebibyte);
   }
 }
 

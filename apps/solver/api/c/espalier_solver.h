@@ -214,7 +214,8 @@ typedef struct espalier_solver_options {
   int32_t runtime;         /**< ESPALIER_SOLVER_RUNTIME_… */
   double pivot_threshold;  /**< L D L^T, LU: in (0, 1]; 0: 0.01 */
   int64_t delay_reserve;   /**< bytes of the bound kept for delayed pivots; 0: 1 MiB and
-                                a quarter of what it has beyond the least */
+                                a quarter of what it has beyond the least, or all that
+                                nothing else could use */
   const char* out_of_core; /**< directory for what does not fit; NULL: none */
   const int32_t* order;    /**< takes the place of `ordering`: order[k] is eliminated as
                                 the k-th, n indices from 0; NULL: none */

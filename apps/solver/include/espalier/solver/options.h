@@ -137,7 +137,8 @@ struct SolverOptions {
   /// Part of the bound kept for delayed pivots, none for Cholesky; without a bound they
   /// are never refused. 0: static pivoting. None: 1 MiB, which takes what small and
   /// medium fronts of well-ordered systems delay, and a quarter of what the bound has
-  /// beyond the least; of several processes, the one that has least of that.
+  /// beyond the least, or what nothing else could use of it, if that is more; of several
+  /// processes, the one that has least of that.
   std::optional<Bytes> delay_reserve;
   /// Directory for what does not fit in the bound; empty: everything stays in memory. One
   /// in which no file can be made is a FileError of the constructor.
