@@ -54,16 +54,26 @@ void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule
   print_schedule(schedule, answer, request.json);
 }
 
+/// @param level  that has too few
 Ending refuse(const CheckpointRequest& request, const CheckpointAnswer& answer,
-              const TooFewSlots& no) {
-  fmt::print(stderr, "espalier: {}\n", no.message());
+              const TooFewSlots& no, const std::string& message, std::size_t level) {
+  fmt::print(stderr, "espalier: {}\n", message);
   if (request.json) {
     print(dump({{"input", answer.input},
                 {"feasible", false},
                 {"slots", no.slots},
                 {"least_slots", no.least_slots}}));
   }
-  return {kNo, more_slots(request, no.least_slots - no.slots)};
+  return {kNo, more_slots(request, no.least_slots - no.slots, level)};
+}
+
+/// What is read of the disk in the end is not known while it is written: a run of unknown
+/// length has a state there from each period.
+std::optional<TooFewSlots> too_few_on_disk(const CheckpointRequest& request,
+                                           const CheckpointSchedule& schedule) {
+  if (!request.online || request.levels.size() < 2) return std::nullopt;
+  const TooFewSlots answer{request.levels[1].slots, schedule.levels[1].slots};
+  return answer.least_slots > answer.slots ? std::optional(answer) : std::nullopt;
 }
 
 ExpectedSlots<CheckpointSchedule> plan(const CheckpointRequest& request,
@@ -99,7 +109,16 @@ Ending run_steps(const CheckpointRequest& request) {
       plan(request, levels, costs, [&](double part) { progress->update(part); });
   if (!schedule) {
     progress.reset();
-    return refuse(request, answer, schedule.error());
+    return refuse(request, answer, schedule.error(), schedule.error().message(), 0);
+  }
+  if (const auto no = too_few_on_disk(request, *schedule)) {
+    progress.reset();
+    return refuse(
+        request, answer, *no,
+        fmt::format("'{}' has {} slots: a run of unknown length has a state "
+                    "there from each period, which are {} in {} steps",
+                    request.levels[1].name, no->slots, no->least_slots, schedule->steps),
+        1);
   }
   finish(request, *schedule, answer, progress);
   return kDone;

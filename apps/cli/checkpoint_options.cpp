@@ -139,11 +139,13 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
   add_json(app, request.json);
 }
 
-Remedy more_slots(const CheckpointRequest& request, std::int64_t count) {
+Remedy more_slots(const CheckpointRequest& request, std::int64_t count,
+                  std::size_t more_of) {
   if (request.slots) return set_option("--slots", std::to_string(*request.slots + count));
   std::string text;
-  for (const CheckpointLevel& level : request.levels) {
-    const std::int64_t slots = level.slots + std::exchange(count, 0);
+  for (std::size_t k = 0; k < request.levels.size(); ++k) {
+    const CheckpointLevel& level = request.levels[k];
+    const std::int64_t slots = level.slots + (k == more_of ? count : 0);
     if (slots == 0) continue;  // a level without any is refused
     text += fmt::format("{}{}:{}", text.empty() ? "" : ",", level.name, slots);
     if (level.write > 0) text += fmt::format(":w={}ns", level.write);

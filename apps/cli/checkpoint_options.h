@@ -33,7 +33,8 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request);
 /// What is asked belongs together. @throws InvalidInput naming the option
 void check(const CheckpointRequest& request);
 
-/// What makes so many slots more: on the first of the levels.
-[[nodiscard]] Remedy more_slots(const CheckpointRequest& request, std::int64_t count);
+/// What makes so many slots more: on one of the levels, if there are levels.
+[[nodiscard]] Remedy more_slots(const CheckpointRequest& request, std::int64_t count,
+                                std::size_t more_of);
 
 }  // namespace espalier::cli

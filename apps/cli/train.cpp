@@ -75,22 +75,32 @@ training::TrainResult train(const TrainCommand& command, training::TrainJob& job
 
 // A plan that runs operators again instead of keeping what they wrote, inside the bound.
 // What kernels want beside the tensors is known only afterwards, so that several bounds
-// on the arena are tried.
+// on the arena are tried, and at last as few bytes as can be: where that does not fit,
+// what it needs is the least that does, unless the plan without needs less.
 Expected<void> recompute_within(Bytes bound, const OperatorGraph& model,
                                 const TrainCommand& command,
                                 std::optional<training::TrainJob>& job, TrainRun& run) {
+  const Bytes least = job->least(), room = job->account().left(bound);
   Expected<void> fits = job->fits(bound);
-  const Bytes room = job->account().left(bound);
-  for (const int percent : {100, 92, 84, 76}) {
-    auto again = recompute(model, training::step_options(model, command.optimiser),
-                           room / 100 * percent);
-    if (!again) return fits;
+  for (const std::optional<int> percent :
+       {std::optional(100), std::optional(92), std::optional(84), std::optional(76),
+        std::optional<int>()}) {
+    auto again =
+        recompute(model, training::step_options(model, command.optimiser),
+                  percent ? std::optional(room / 100 * *percent) : std::nullopt);
+    if (!again) continue;
     run.recomputed_operators = again->recomputed_operators;
+    const Bytes lower_bound = again->lower_bound_bytes;
     job.reset();
     job.emplace(std::move(again->step), command.job);
     job->plan();
     fits = job->fits(bound);
     if (fits) return fits;
+    Infeasible& no = fits.error();
+    no.lower_bound_bytes = checked_add(job->account().baseline, lower_bound);
+    no.reason = bound < no.lower_bound_bytes ? Infeasible::Reason::kImpossible
+                                             : Infeasible::Reason::kNoneFound;
+    no.least_bytes = std::min(no.least_bytes, least);
   }
   return fits;
 }

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <span>
@@ -37,6 +39,25 @@ Bytes least_bytes(const std::vector<PipelineStage>& stages) {
 std::optional<Bytes> bound_of(const MemoryRequest& memory, Bytes least) {
   if (memory.kind == MemoryRequest::Kind::kUnbounded) return std::nullopt;
   return memory.resolve(least, least);
+}
+
+/// So many micro-batches, as a user writes it: what is less than one byte of their unit
+/// is not there.
+Bytes micro_batch_bytes(const std::string& text) {
+  double count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] =
+      std::from_chars(text.data(), end, count, std::chars_format::fixed);
+  if (error != std::errc() || stop != end)
+    throw Refused(fmt::format("--memory {}: stages without sizes are counted in "
+                              "micro-batches, a number",
+                              text),
+                  drop_option("--memory"));
+  const long double bytes = std::floor(static_cast<long double>(count) * kMicroBatchUnit);
+  if (bytes >= 0x1p63L)
+    throw Refused(fmt::format("--memory {}: more micro-batches than 64 bits hold", text),
+                  drop_option("--memory"));
+  return static_cast<Bytes>(bytes);
 }
 
 /// A chain's parts as stages. The budget of a part is now what it uses of that: so much
@@ -165,7 +186,8 @@ void write_operations(const std::string& path, const PipelinePlan& plan) {
 }
 
 /// Plans every form, or, once time is over and one fits, no more; of those that fit the
-/// first of the shortest is the answer.
+/// first of the shortest is the answer. Of a bound that nothing fits into: until one
+/// needs no more than `lower_bound`.
 void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
               const PipelineRequest& request, Progress& progress) {
   const auto p = static_cast<std::int32_t>(stages.size());
@@ -175,7 +197,8 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
           ? std::vector{PipelineForm{PipelineScheme::kOneForwardOneBackward, 1}}
           : pipeline_forms(p, request.micro_batches);
   PipelineSearchOptions options = request.search;
-  options.memory_bound = report.bound;
+  const bool hopeless = report.bound && *report.bound < report.lower_bound;
+  options.memory_bound = hopeless ? report.lower_bound : report.bound;
   const Interrupt interrupt;
   const auto start = Clock::now();
   options.stop = [&] { return interrupt.came() || since(start) > request.timeout; };
@@ -184,6 +207,9 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
       report.left_out.push_back(form);
       continue;
     }
+    if (hopeless && !report.plans.empty() &&
+        (options.stop() || report.plans.back().peak_bytes() <= report.lower_bound))
+      break;
     progress.step("planning " + describe(form));
     Expected<PipelinePlan> plan =
         plan_pipeline(stages, form, request.micro_batches, report.transfer, options);
@@ -211,9 +237,13 @@ Ending finish(const PipelineReport& report, const PipelineRequest& request,
     for (const PipelinePlan& plan : report.plans)
       least = std::min(least, plan.peak_bytes());
     progress.reset();
-    if (!request.json) print_pipelines(report, false);
-    return refuse(report, {Infeasible::Reason::kNoneFound, *report.bound, least, 0},
-                  request.json);
+    const bool hopeless = *report.bound < report.lower_bound;
+    if (!request.json && !hopeless) print_pipelines(report, false);
+    return refuse(
+        report,
+        {hopeless ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound,
+         *report.bound, least, report.lower_bound},
+        request.json);
   }
   const PipelinePlan& chosen = report.plans[*report.chosen];
   if (!request.timeline.empty()) write_timeline(request.timeline, chosen);
@@ -239,11 +269,11 @@ void check_sizes(const PipelineRequest& request, std::span<const PipelineStage> 
   if (request.memory.kind == MemoryRequest::Kind::kUnbounded || request.file.empty())
     return;
   const bool sized = std::ranges::any_of(stages, [](const PipelineStage& stage) {
-    return stage.until_backward > 0 || stage.until_weight > 0;
+    return stage.until_backward > 0 || stage.until_weight > 0 || stage.persistent > 0;
   });
   if (!sized)
     throw Refused(fmt::format("--memory: the stages of {} have no sizes "
-                              "(until_backward, until_weight) to bound",
+                              "(until_backward, until_weight, persistent) to bound",
                               request.file),
                   drop_option("--memory"));
 }
@@ -262,24 +292,19 @@ Ending run_pipeline(const PipelineRequest& request) {
     report.input = request.file.empty() ? "stages" : request.file;
     report.unit = is_sized(request) ? 1 : kMicroBatchUnit;
     check_sizes(request, stages);
-    const Bytes least = least_bytes(stages);
-    report.bound = bound_of(request.memory, least);
-    // A number of micro-batches.
-    if (report.bound && request.memory.kind == MemoryRequest::Kind::kSize)
-      report.bound = checked_mul(*report.bound, report.unit);
-    if (report.bound && *report.bound < least) {
-      progress.reset();
-      return refuse(report,
-                    {Infeasible::Reason::kImpossible, *report.bound, least, least},
-                    request.json);
-    }
+    report.lower_bound = least_bytes(stages);
+    const bool counted =
+        report.unit > 1 && request.memory.kind == MemoryRequest::Kind::kSize;
+    report.bound = counted ? micro_batch_bytes(request.memory_text)
+                           : bound_of(request.memory, report.lower_bound);
   } else {
     report.input = request.chain;
     report.transfer = request.transfer.value_or(0);
     progress->step("planning what to recompute");
     const ChainQuestion question = chain_question(request, *progress);
-    const Bytes least = question.cut(0) ? 0 : question.cut(0).error().least_bytes;
-    report.bound = bound_of(request.memory, least);
+    const auto none = question.cut(0);
+    report.lower_bound = none ? 0 : none.error().least_bytes;
+    report.bound = bound_of(request.memory, report.lower_bound);
     auto cut = question.cut(report.bound.value_or(std::numeric_limits<Bytes>::max()));
     if (!cut) {
       progress.reset();

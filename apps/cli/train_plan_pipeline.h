@@ -33,6 +33,7 @@ struct PipelineRequest {
   PipelineSearchOptions search;
   Seconds timeout = 60;  ///< of the searches together
   MemoryRequest memory = {.kind = MemoryRequest::Kind::kUnbounded};
+  std::string memory_text;  ///< which may count micro-batches, and parts of them
   std::string timeline, operations, page;
   bool json = false;
 };

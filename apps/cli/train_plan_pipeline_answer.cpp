@@ -153,8 +153,9 @@ std::string message_of(const PipelineReport& report, const Infeasible& no) {
   const std::string bound = size_text(report, no.bound_bytes),
                     least = size_text(report, no.least_bytes);
   if (no.reason == Infeasible::Reason::kImpossible)
-    return fmt::format("a bound of {} is too small: no schedule needs less than {}",
-                       bound, least);
+    return fmt::format(
+        "a bound of {} is too small: no schedule needs less than {}; {} would do", bound,
+        size_text(report, no.lower_bound_bytes), least);
   return fmt::format("no schedule found inside a bound of {}; {} would do", bound, least);
 }
 

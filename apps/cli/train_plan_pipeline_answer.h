@@ -16,6 +16,7 @@ struct PipelineReport {
   std::string input;
   std::int32_t micro_batches = 1;
   std::optional<Bytes> bound;  ///< of each device
+  Bytes lower_bound = 0;       ///< no schedule needs less on the device that needs most
   Nanoseconds transfer = 0;    ///< from a stage to the next
   Nanoseconds once = 0;        ///< a step has this beside the schedule
   Bytes unit = 1;              ///< not 1: that many bytes stand for a micro-batch

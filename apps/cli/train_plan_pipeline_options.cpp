@@ -84,7 +84,10 @@ void add_search(CLI::App& app, PipelineRequest& request) {
       ->type_name("NAME");
   add_read(
       app, "--memory",
-      [&request](const std::string& text) { request.memory = parse_memory(text); },
+      [&request](const std::string& text) {
+        request.memory = parse_memory(text);
+        request.memory_text = text;
+      },
       "Bound of each device: a size, none, or min or xFACTOR for what\n"
       "one micro-batch at a time needs; default: none")
       ->type_name("SIZE|min|xFACTOR|none");

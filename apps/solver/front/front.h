@@ -375,11 +375,12 @@ class Front {
   [[nodiscard]] std::int32_t try_again(std::int32_t block, const BlockColumn<T>& column,
                                        OpenPanel& open);
   [[nodiscard]] Slots slots_beside(const BlockColumn<T>& column) const;
-  template <class MayLeave>
-  std::int32_t take_pivots(const kernels::PivotBlock<T>& block, MayLeave may_leave);
   /// How columns are tried that are left: by the threshold as before, or all of them,
-  /// by choice or because there is nowhere else for them to go.
+  /// though others may follow or because there is nowhere else for them to go.
   enum class Rest : std::int8_t { kThreshold, kAll, kLastResort };
+  template <class MayLeave>
+  std::int32_t take_pivots(const kernels::PivotBlock<T>& block, Rest rest,
+                           MayLeave may_leave);
   std::int32_t continue_pivots(const kernels::PivotBlock<T>& block,
                                std::int32_t eliminated, Rest rule);
   std::int32_t take_rest(const kernels::PivotBlock<T>& rest, Rest rule);

@@ -78,7 +78,7 @@ std::int32_t Front<T>::try_again(std::int32_t block, const BlockColumn<T>& colum
     eliminated = continue_pivots(pivots, eliminated, Rest::kThreshold);
   const std::int32_t left = column.width - eliminated;
   if (left == 0 || (may_delay && may_put_off(open.slots.count, left))) return eliminated;
-  return continue_pivots(pivots, eliminated, may_delay ? Rest::kLastResort : Rest::kAll);
+  return continue_pivots(pivots, eliminated, Rest::kAll);
 }
 
 // Group by group, as they may be at several processes.

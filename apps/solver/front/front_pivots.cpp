@@ -87,8 +87,9 @@ void Front<T>::factor_with_pivoting(std::int32_t block, const BlockColumn<T>& co
   add_slots(slots, rows);
   const PivotBlock<T> pivots = pivot_block(column, rows);
   if (end == order()) {
-    const std::int32_t eliminated = take_pivots(
-        pivots, [&](std::int32_t left) { return may_put_off(slots.count, left); });
+    const std::int32_t eliminated =
+        take_pivots(pivots, Rest::kAll,
+                    [&](std::int32_t left) { return may_put_off(slots.count, left); });
     return close_panel(block, column, eliminated, slots);
   }
   std::vector<T> large;
@@ -134,10 +135,12 @@ std::span<T> Front<T>::pivot_scratch(std::int32_t width, std::vector<T>& large) 
 }
 
 // Eliminates what passes the threshold, and all of it where nothing may be delayed.
+// @param rest  how what may not be left is taken
 // @return columns eliminated
 template <class T>
 template <class MayLeave>
-std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leave) {
+std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, Rest rest,
+                                   MayLeave may_leave) {
   const PivotOptions& options = context_.pivoting;
   std::vector<T> large;
   const std::span<T> scratch = pivot_scratch(block.width, large);
@@ -150,7 +153,7 @@ std::int32_t Front<T>::take_pivots(const PivotBlock<T>& block, MayLeave may_leav
   log_counts(counts, false);
   const std::int32_t left = block.width - counts.eliminated;
   if (left == 0 || may_leave(left)) return counts.eliminated;
-  return continue_pivots(block, counts.eliminated, Rest::kLastResort);
+  return continue_pivots(block, counts.eliminated, rest);
 }
 
 // pay_for_slots(), and the log has what is not paid for.
@@ -294,7 +297,7 @@ void Front<T>::finish_pivots() {
                       own->tail_column_order.data(),
                       own->tail_d.data()};
   if (kind() == FactorKind::kLu) block.right = {&right, 1};
-  own->tail_eliminated = take_pivots(block, [&](std::int32_t left) {
+  own->tail_eliminated = take_pivots(block, Rest::kLastResort, [&](std::int32_t left) {
     // It may have a parent for the sake of its neighbours in memory: nothing in another
     // system is a pivot for it.
     if (context_.symbolic.ends_system(front_)) return false;

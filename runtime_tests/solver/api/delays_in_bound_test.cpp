@@ -121,6 +121,49 @@ TEST(DelaysInBound, HaveWhatIsNamedAlone) {
   EXPECT_EQ(outcome(kMuch, 0, false).pivots.delayed, 0);
 }
 
+// Edges of a square of points, of random weights, and no diagonal: of both signs there
+// are as many eigenvalues.
+SymmetricMatrix weighted_edges(std::int32_t width) {
+  std::mt19937 random(1);
+  std::normal_distribution<> weight;
+  SymmetricMatrix a;
+  a.size = width * width;
+  a.column_start.push_back(0);
+  for (std::int32_t k = 0; k < a.size; ++k) {
+    for (const std::int32_t other : {k % width + 1 < width ? k + 1 : a.size, k + width})
+      if (other < a.size) {
+        a.row.push_back(other);
+        a.value.push_back(weight(random));
+      }
+    a.column_start.push_back(std::ssize(a.row));
+  }
+  return a;
+}
+
+// Where a reserve runs out in the last front, more columns may follow: pivots that are
+// replaced before are no null space.
+TEST(DelaysInBound, AShortReserveMakesNothingSingular) {
+  const SymmetricMatrix matrix = weighted_edges(30);
+  int refused = 0, whole = 0;
+  for (Bytes reserve = Bytes{512} << 10; reserve < Bytes{2} << 20; reserve += 32768) {
+    SolverOptions options = options_for(reserve, false);
+    options.prepare.scaling = PrepareOptions::Scaling::kNone;
+    options.analysis.ordering = OrderingKind::kAmd;
+    Solver solver(matrix, options);
+    ASSERT_TRUE(solver.plan(Bytes{1} << 29));
+    const auto report = solver.factorise();
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->pivots.null_space, 0) << reserve;
+    ++(report->pivots.not_delayed > 0 ? refused : whole);
+    if (report->pivots.not_delayed == 0) {
+      EXPECT_EQ(report->pivots.negative, matrix.size / 2);
+      EXPECT_EQ(report->pivots.perturbed, 0);
+    }
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_GT(whole, 5);
+}
+
 // A panel with delayed columns has the memory of the planned one: all pages that are in
 // use at any time are inside what the tree has booked and the reserve.
 TEST(DelaysInBound, PayForWhatPanelsGrowBy) {
