@@ -138,7 +138,9 @@ void add_mapping(CLI::App& app, MappingKind& mapping) {
 void add_workers(CLI::App& app, std::int32_t& workers) {
   const auto read = [&workers](const std::int64_t& count) {
     if (count < 1 || count > std::numeric_limits<std::int32_t>::max()) {
-      throw CLI::ValidationError("--workers", fmt::format("{} is not 1 or more", count));
+      throw CLI::ValidationError("--workers",
+                                 fmt::format("{} is not 1 … {}", count,
+                                             std::numeric_limits<std::int32_t>::max()));
     }
     workers = static_cast<std::int32_t>(count);
   };

@@ -133,7 +133,8 @@ void print_refusal(Report report, const Infeasible& answer, bool json,
       "reason", "",
       answer.reason == Infeasible::Reason::kImpossible ? "impossible" : "none_found");
   report.bytes("bound_bytes", "", answer.bound_bytes);
-  report.bytes("least_bytes", "", answer.least_bytes);
+  if (answer.least_bytes > 0)  // else none is known
+    report.bytes("least_bytes", "", answer.least_bytes);
   report.bytes("lower_bound_bytes", "", answer.lower_bound_bytes);
   report.print(json);
 }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <limits>
 
 #include "espalier/model/error.h"
 
@@ -28,7 +29,9 @@ std::int32_t parse_workers(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, count);
   if (error == std::errc() && stop == end && count >= 1) return count;
-  throw CLI::ValidationError("--workers", fmt::format("'{}' is not 1 or more", text));
+  throw CLI::ValidationError(
+      "--workers",
+      fmt::format("'{}' is not 1 … {}", text, std::numeric_limits<std::int32_t>::max()));
 }
 
 MemoryItem parse_item(const std::string& text) {

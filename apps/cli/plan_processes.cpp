@@ -280,7 +280,8 @@ Ending plan_processes(const PlanInput& input, const ProcessesRequest& request,
   if (!request.schedule.empty()) write_groups(request.schedule, input, *distribution);
   progress.reset();
   report.flag("feasible", "", true);
-  report_memory(report, *distribution, least);
+  // A bound in between may be met by a mapping that the search for the least passes over.
+  report_memory(report, *distribution, std::min(least, distribution->largest_peak()));
   report_run(report, run.blocks, run.columns, request.network.flop_rate);
   report_shared(report, tree, *distribution, run.blocks);
   print_distribution(std::move(report), *distribution, request.json);

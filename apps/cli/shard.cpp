@@ -171,7 +171,10 @@ void report_search(Report& report, const ShardAnswer& answer) {
 }
 
 // "Proved impossible" and "not found" are different answers.
-std::string refusal(const ShardingProblem& problem, const ShardingChoice& choice) {
+// @param ever  whether more memory may help
+std::string refusal(const ShardingProblem& problem, const ShardingChoice& choice,
+                    bool ever) {
+  if (!ever) return "no choice is allowed, whatever the bound is";
   const auto both = [](Bytes bytes) {
     return fmt::format("{} ({} bytes)", format_size(bytes), bytes);
   };
@@ -186,27 +189,27 @@ std::string refusal(const ShardingProblem& problem, const ShardingChoice& choice
   return text;
 }
 
-// Memory within which there is a choice: the least that the search came by, else what the
-// cheapest of all holds.
-std::optional<Bytes> sufficient(const ShardingProblem& problem,
-                                const ShardingChoice& choice) {
-  if (choice.least_memory_bytes) return choice.least_memory_bytes;
+// Looks for memory within which there is a choice: the least that the search came by,
+// else what the cheapest of all holds. @return false: there is none
+bool find_sufficient(const ShardingProblem& problem, ShardingChoice& choice) {
+  if (choice.least_memory_bytes) return true;
   const ShardingProblem unlimited{{problem.nodes().begin(), problem.nodes().end()},
                                   {problem.edges().begin(), problem.edges().end()},
                                   kNoLimit};
   const ShardingChoice any =
       choose_strategies(unlimited, {.time = kRemedySeconds, .rounds = 100});
-  return any.found ? std::optional(any.memory_bytes) : std::nullopt;
+  if (any.found) choice.least_memory_bytes = any.memory_bytes;
+  return !any.impossible;
 }
 
 Ending refuse(Report report, const ShardingProblem& problem, ShardingChoice choice,
               bool json) {
   using Reason = Infeasible::Reason;
-  choice.least_memory_bytes = sufficient(problem, choice);
+  const bool ever = find_sufficient(problem, choice);
   const Infeasible no{choice.impossible ? Reason::kImpossible : Reason::kNoneFound,
                       problem.limit(), choice.least_memory_bytes.value_or(0),
                       choice.lower_bound_bytes};
-  print_refusal(std::move(report), no, json, refusal(problem, choice));
+  print_refusal(std::move(report), no, json, refusal(problem, choice, ever));
   if (!choice.least_memory_bytes) return kNo;
   return {kNo, raise_memory(*choice.least_memory_bytes)};
 }

@@ -85,9 +85,8 @@ Expected<void> recompute_within(Bytes bound, const OperatorGraph& model,
   for (const std::optional<int> percent :
        {std::optional(100), std::optional(92), std::optional(84), std::optional(76),
         std::optional<int>()}) {
-    auto again =
-        recompute(model, training::step_options(model, command.optimiser),
-                  percent ? std::optional(room / 100 * *percent) : std::nullopt);
+    auto again = recompute(model, training::step_options(model, command.optimiser),
+                           percent ? std::optional(room / 100 * *percent) : std::nullopt);
     if (!again) continue;
     run.recomputed_operators = again->recomputed_operators;
     const Bytes lower_bound = again->lower_bound_bytes;

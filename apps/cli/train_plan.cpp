@@ -110,15 +110,6 @@ void choose_what_can_be_laid_out(const TrainingModel& model, TrainPlanReport& re
   }
 }
 
-/// The least that a rejected setting needs; nothing where none fell out for memory.
-std::optional<Bytes> least_of(const TrainingPlans& answer) {
-  std::optional<Bytes> least;
-  for (const RejectedSetting& rejected : answer.rejected)
-    if (rejected.reason == RejectedSetting::Reason::kMemory)
-      least = std::min(least.value_or(rejected.least_bytes), rejected.least_bytes);
-  return least;
-}
-
 /// A bound within which there is a plan: that of the report, or what plans say that fall
 /// out. Nothing where it is not memory that is missing.
 std::optional<Bytes> sufficient_bound(const TrainingModel& model,

@@ -68,6 +68,8 @@ void print_json(const TrainPlanReport& report) {
                {"fitting", answer.plans.size()},
                {"stopped", answer.stopped},
                {"feasible", !answer.plans.empty()}};
+  const std::optional<Bytes> least = least_of(answer);
+  if (answer.plans.empty() && least) json["least_bytes"] = *least;
   for (const Reason reason : kReasons)
     json["rejected_counts"][std::string(name(reason))] = count(answer, reason);
   const auto shown = static_cast<std::size_t>(report.shown);
@@ -203,6 +205,14 @@ void print_training(const TrainPlanReport& report, bool json) {
     text += table(rejected_rows(report), {"setting", "why"});
   }
   print(text);
+}
+
+std::optional<Bytes> least_of(const TrainingPlans& answer) {
+  std::optional<Bytes> least;
+  for (const RejectedSetting& rejected : answer.rejected)
+    if (rejected.reason == RejectedSetting::Reason::kMemory)
+      least = std::min(least.value_or(rejected.least_bytes), rejected.least_bytes);
+  return least;
 }
 
 }  // namespace espalier::cli

@@ -31,4 +31,7 @@ void print_training(const TrainPlanReport& report, bool json);
 [[nodiscard]] std::vector<std::vector<std::string>> rejected_rows(
     const TrainPlanReport& report);
 
+/// The least that a rejected setting needs; nothing where none fell out for memory.
+[[nodiscard]] std::optional<Bytes> least_of(const TrainingPlans& answer);
+
 }  // namespace espalier::cli

@@ -52,6 +52,21 @@ TEST(Checkpoint, LevelsTakeTimes) {
   EXPECT_EQ(report["proved"], true);
 }
 
+TEST(Checkpoint, OnlineNeedsADiskForAllPeriods) {
+  const std::vector<std::string> question = {"--length", "30", "--online",
+                                             "--step",   "1",  "--levels"};
+  const auto with = [&](const std::string& levels) {
+    std::vector<std::string> arguments = question;
+    arguments.push_back(levels);
+    return arguments;
+  };
+  const json no = answer(with("ram:3,disk:1:w=5:r=5"), 1);
+  EXPECT_EQ(no["slots"], 1);
+  EXPECT_EQ(no["least_slots"], 3);
+  answer(with("ram:3,disk:2:w=5:r=5"), 1);
+  EXPECT_EQ(answer(with("ram:3,disk:3:w=5:r=5"))["levels"][1]["slots"], 3);
+}
+
 TEST(Checkpoint, OnlineHasTheOptimumAsItsBound) {
   const json report = answer({"--length", "900", "--slots", "3", "--online"});
   EXPECT_EQ(report["proved"], false);

@@ -70,6 +70,15 @@ TEST(PlanProcesses, FitsInItsOwnLeastAndNotInLess) {
   EXPECT_NE(less.err.find("suffices"), std::string::npos) << less.err;
 }
 
+// A bound may be met by a mapping that the search for the least passes over.
+TEST(PlanProcesses, NamesNoLeastAboveABoundThatIsMet) {
+  const TemporaryFile tree("0 -1 3 4 1 0\n1 0 6 0 6 3\n2 1 9 0 8 2\n3 0 0 0 9 3\n");
+  const json plan = answer_of(run({"plan", tree.path(), "--processes", "3", "--workers",
+                                   "2", "--memory-per-process", "20", "--json"}));
+  EXPECT_EQ(plan["bound_bytes"], 20);
+  EXPECT_LE(plan["least_bytes"], 20);
+}
+
 TEST(PlanProcesses, PrintsTheMemoryScalabilityOfAGrid) {
   const json table =
       answer_of(run({"plan", "--grid", "12x12x12", "--processes", "1,2,4", "--json"}));

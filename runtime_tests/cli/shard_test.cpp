@@ -45,6 +45,19 @@ TEST(Shard, TheLimitCanBeGiven) {
   EXPECT_EQ(json::parse(none.out)["reason"], "impossible");
 }
 
+TEST(Shard, SaysWhereNoBoundHelps) {
+  const TemporaryFile file(
+      R"({"problem": {"name": "none", "nodes": {"intervals": [[0, 2]],
+      "costs": [[1000000000000000000]], "usages": [[4]]},
+      "edges": {"nodes": [], "costs": []}, "usage_limit": 9}})");
+  const Outcome none = run({"shard", file.path(), "--json"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_NE(none.err.find("no choice is allowed, whatever the bound is"),
+            std::string::npos)
+      << none.err;
+  EXPECT_FALSE(json::parse(none.out).contains("least_bytes"));
+}
+
 TEST(Shard, RefusesWhatItCannotRead) {
   const TemporaryFile file(R"({"problem": {"nodes": {"costs": [[0, -1]]}}})");
   const Outcome outcome = run({"shard", file.path()});

@@ -185,7 +185,7 @@ TEST(TrainPlanPipeline, RefusesInTheUnitThatWasGiven) {
   const Outcome no = run({"train-plan", "pipeline", "--stages", "4", "--memory", "0"});
   EXPECT_EQ(no.status, 1);
   EXPECT_NE(no.err.find("a bound of 0 micro-batches is too small: no schedule needs less "
-                        "than 1 micro-batch\n"),
+                        "than 1 micro-batch; 1 micro-batch would do\n"),
             std::string::npos)
       << no.err;
   const json counted = answer({"pipeline", "--stages", "4", "--memory", "0"}, 1);
@@ -195,6 +195,42 @@ TEST(TrainPlanPipeline, RefusesInTheUnitThatWasGiven) {
   const json sized = answer(
       {"pipeline", "--stages", "2", "--until-backward", "1KiB", "--memory", "5"}, 1);
   EXPECT_EQ(sized["least_bytes"], 1024);
+}
+
+// What a refusal names suffices for the schedule that was asked for.
+TEST(TrainPlanPipeline, RefusesANamedScheduleWithWhatItNeeds) {
+  const TemporaryFile stages(
+      "forward,backward,weight,until_backward,until_weight,persistent\n"
+      "1ns,1ns,1ns,1,1,4\n1ns,1ns,1ns,1,1,4\n");
+  for (const char* schedule : {"gpipe", "zb-h1", "zb-v", "interleaved:2", "search"}) {
+    Arguments question = {"pipeline",   stages.path(), "--micro-batches", "2",
+                          "--schedule", schedule,      "--memory",        "5"};
+    const json impossible = answer(question, 1);
+    EXPECT_EQ(impossible["reason"], "impossible");
+    EXPECT_EQ(impossible["lower_bound_bytes"], 6);
+    const auto least = impossible["least_bytes"].get<std::int64_t>();
+    EXPECT_GE(least, 6);
+    question.back() = std::to_string(least);
+    EXPECT_LE(answer(question)["chosen"]["peak_bytes"], least) << schedule;
+    if (least == 6) continue;
+    question.back() = std::to_string(least - 1);
+    EXPECT_EQ(answer(question, 1)["lower_bound_bytes"], 6) << schedule;
+  }
+}
+
+TEST(TrainPlanPipeline, CountsPartsOfMicroBatches) {
+  const Arguments half = {"pipeline",        "--stages", "4",
+                          "--micro-batches", "8",        "--schedule",
+                          "search:2",        "--memory", "3.5"};
+  const json report = answer(half);
+  EXPECT_EQ(report["bound_micro_batches"], 3.5);
+  EXPECT_LE(report["chosen"]["peak_micro_batches"], 3.5);
+  EXPECT_EQ(
+      answer({"pipeline", "--stages", "2", "--micro-batches", "2", "--memory", "0.5"},
+             1)["bound_micro_batches"],
+      0.5);
+  refused({"pipeline", "--stages", "2", "--memory", "4MiB"},
+          "--memory 4MiB: stages without sizes are counted in micro-batches");
 }
 
 TEST(TrainPlanPipeline, ATimeThatIsOverLeavesOneScheduleThatFits) {
@@ -285,6 +321,7 @@ TEST(TrainPlan, SaysWhatWouldDoWhereNothingFits) {
   const json none = with("1GiB", 1);
   EXPECT_EQ(none["feasible"], false);
   const std::int64_t least = none["rejected"][0]["least_bytes"];
+  EXPECT_EQ(none["least_bytes"], least);
   EXPECT_EQ(with(std::to_string(least), 0)["plans"][0]["peak_bytes"], least);
   with(std::to_string(least - 1), 1);
 }

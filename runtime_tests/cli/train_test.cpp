@@ -55,6 +55,26 @@ TEST(Train, RefusesABoundBelowTheLeastAndNamesIt) {
   EXPECT_GT(object["least_bytes"], 1 << 20);
 }
 
+// What no schedule needs less than is below what runs, whatever was asked for.
+TEST(Train, ARefusalKnowsThatOperatorsMayRunAgain) {
+  const auto with_memory = [](const std::string& memory) {
+    return run({"train", "--transformer",
+                "layers=6,width=64,heads=4,sequence=64,vocabulary=300", "--batch", "8",
+                "--steps", "1", "--threads", "1", "--json", "--memory", memory});
+  };
+  const Outcome refused = with_memory("1");
+  EXPECT_EQ(refused.status, 1) << refused.err;
+  const json no = cli_test::object(refused);
+  const json plain = answer(with_memory("min"));
+  EXPECT_LT(no["least_bytes"], plain["bound_bytes"]);
+  EXPECT_LT(no["lower_bound_bytes"], no["least_bytes"]);
+  // Not the same to the byte in another run: what is resident differs by some pages.
+  const std::int64_t bound = no["least_bytes"].get<std::int64_t>() + (1 << 20);
+  const json ran = answer(with_memory(std::to_string(bound)));
+  EXPECT_EQ(ran["bound_kept"], true);
+  EXPECT_GT(ran["recomputed_operators"], 0);
+}
+
 TEST(Train, TakesItsSamplesFromAFile) {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/samples";
