@@ -210,6 +210,25 @@ Bytes Solver::Impl::most_inside() const {
       memory_.reserve);
 }
 
+// What of every bound is for delayed pivots.
+Bytes Solver::Impl::delay_reserve(FactorKind kind) const {
+  constexpr Bytes kDefault = Bytes{1} << 20;
+  return kind == FactorKind::kCholesky ? 0 : options_.delay_reserve.value_or(kDefault);
+}
+
+// What of a bound is so where it has more than the least: a part of that, and what
+// nothing else would use. One thread that has all in memory uses what it needs. Nothing
+// of what is likely to need none, though it may go on as L D L^T. Processes take the
+// least that one of them has: what is dealt out to shared fronts is the same everywhere.
+Bytes Solver::Impl::more_for_delays(Bytes bound) const {
+  constexpr Bytes kPart = 4;
+  if (options_.delay_reserve || tree_.kind == FactorKind::kCholesky) return 0;
+  const bool alone = workers() == 1 && !processes_ && !spills();
+  const Bytes used = alone ? std::max(memory_.tree_least, solve_bytes(at_hand(), kBlock))
+                           : most_inside() - memory_.reserve;
+  return std::max(memory_.spare(bound, spills()) / kPart, memory_.beyond(bound, used));
+}
+
 // Those of a Cholesky factor in double precision need none.
 std::int32_t Solver::Impl::least_basis(FactorKind kind) const {
   const bool exact = kind == FactorKind::kCholesky &&
