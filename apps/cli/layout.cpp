@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/layout_input.h"
+#include "cli/naming.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report_option.h"
@@ -169,7 +170,9 @@ Command add_layout(CLI::App* app) {
       ->type_name("FILE");
   add_report(*app, command->page);
   add_json(*app, command->json);
-  return {app, [command] { return run_layout(*command); }};
+  return {app, [command] {
+            return naming(command->file, [&] { return run_layout(*command); });
+          }};
 }
 
 }  // namespace espalier::cli

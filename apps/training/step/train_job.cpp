@@ -50,6 +50,14 @@ StepKernels kernels_for(const TrainingGraph& training, const TrainOptions& optio
   return make_kernels(training.graph, {.update = options.update}, make_dnnl_kernel, true);
 }
 
+// Why a loss is none.
+std::string no_number(std::int64_t step, float loss, const std::string& origin) {
+  return fmt::format("the loss of step {} is {}: {}; {}", step, loss, origin,
+                     step > 0 ? "a smaller --rate may help"
+                              : "no parameter has been updated yet: it comes of samples, "
+                                "of labels that are all negative, or of the model");
+}
+
 }  // namespace
 
 TrainJob::TrainJob(TrainingGraph training, const TrainOptions& options)
@@ -194,9 +202,7 @@ TrainResult TrainJob::run(const FillInputs& fill,
       const std::string origin = options_.messages != nullptr
                                      ? "it is not looked for in several processes"
                                      : where_it_began(step, run, *placement, fill, again);
-      throw InvalidInput(
-          fmt::format("the loss of step {} is {}: {}; a smaller --rate may help", step,
-                      loss, origin));
+      throw InvalidInput(no_number(step, loss, origin));
     }
     result.losses.push_back(loss);
     result.step_seconds.push_back(since(start));

@@ -156,6 +156,7 @@ TEST(BadModels, InfinityIsNamedWhereItCameBeforeNan) {
   const std::string message =
       failure(product_and("Exp", {6, 3}), {.runtime = {.workers = 1}, .steps = 1}, fill);
   EXPECT_NE(message.find("the loss of step 0"), std::string::npos) << message;
+  EXPECT_EQ(message.find("--rate"), std::string::npos) << message;
   EXPECT_NE(message.find("; before, operator 'odd' (Exp) wrote inf into tensor 'result'"),
             std::string::npos)
       << message;
