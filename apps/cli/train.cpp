@@ -83,25 +83,28 @@ Expected<void> recompute_within(Bytes bound, const OperatorGraph& model,
                                 std::optional<training::TrainJob>& job, TrainRun& run) {
   const Bytes least = job->least(), room = job->account().left(bound);
   Expected<void> fits = job->fits(bound);
-  for (const std::optional<int> percent :
-       {std::optional(100), std::optional(92), std::optional(84), std::optional(76),
-        std::optional<int>()}) {
-    auto again = recompute(model, training::step_options(model, command.optimiser),
-                           percent ? std::optional(room / 100 * *percent) : std::nullopt);
-    if (!again) continue;
+  // Whether there is such a plan; `fits` says whether it fits.
+  const auto attempt = [&](std::optional<Bytes> arena) {
+    auto again =
+        recompute(model, training::step_options(model, command.optimiser), arena);
+    if (!again) return false;
     run.recomputed_operators = again->recomputed_operators;
     const Bytes lower_bound = again->lower_bound_bytes;
     job.reset();
     job.emplace(std::move(again->step), command.job);
     job->plan();
     fits = job->fits(bound);
-    if (fits) return fits;
+    if (fits) return true;
     Infeasible& no = fits.error();
     no.lower_bound_bytes = checked_add(job->account().baseline, lower_bound);
     no.reason = bound < no.lower_bound_bytes ? Infeasible::Reason::kImpossible
                                              : Infeasible::Reason::kNoneFound;
     no.least_bytes = std::min(no.least_bytes, least);
-  }
+    return true;
+  };
+  for (const int percent : {100, 92, 84, 76})
+    if (!attempt(room / 100 * percent) || fits) break;
+  if (!fits) attempt(std::nullopt);
   return fits;
 }
 
