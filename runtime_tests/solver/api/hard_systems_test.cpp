@@ -248,15 +248,15 @@ TEST_P(HardSystems, GradedAndBadlyScaledSaddlePoints) {
     std::vector<int> column = row;
     if (kind() == FactorKind::kLu) column = random_scales(random, known.a.size, binary);
     known.a.scale(row, column);
-    // Of the given system; of the scaled one it is 1e-14 in either precision.
-    check(known, most(1e-14, 1e-9), false);
+    // Of the given system; of the scaled one it is 1e-14 in either precision. In single
+    // precision what rounding leaves in the largest rows may hide the smallest: with some
+    // kernels of BLAS that is 1e-16, with others 2e-8, and doubted.
+    check(known, most(1e-14, 1e-7), false);
     Known graded = saddle_point(random, 150, 90);
     std::vector<int> grade(graded.a.size);
     for (std::int32_t i = 0; i < graded.a.size; ++i)
       grade[i] = binary - 2 * binary * i / graded.a.size;
     graded.a.scale(grade, grade);
-    // In single precision what rounding leaves in the largest rows may hide the smallest:
-    // with some kernels of BLAS that is 1e-16, with others 2e-8, and doubted.
     check(graded, most(1e-14, 1e-7), false);
   }
 }
