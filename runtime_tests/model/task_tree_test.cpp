@@ -116,6 +116,9 @@ TEST(Infeasible, SaysWhatWouldSuffice) {
   EXPECT_EQ(no.message(),
             "a bound of 10 B (10 bytes) is too small: no schedule needs less than "
             "2.0 KiB (2000 bytes); 2.0 KiB (2048 bytes) suffices");
+  const Infeasible unknown{Infeasible::Reason::kNoneFound, 5, 7, 0};
+  EXPECT_EQ(unknown.message(),
+            "no schedule found inside a bound of 5 B (5 bytes); 7 B (7 bytes) suffices");
 }
 
 }  // namespace TEST_SOURCE

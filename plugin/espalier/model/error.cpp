@@ -26,10 +26,11 @@ std::string Infeasible::message() const {
         "suffices",
         both(bound_bytes), both(lower_bound_bytes), both(least_bytes));
   }
-  return fmt::format(
-      "no schedule found inside a bound of {}; {} suffices, and no "
-      "schedule needs less than {}",
-      both(bound_bytes), both(least_bytes), both(lower_bound_bytes));
+  std::string text = fmt::format("no schedule found inside a bound of {}; {} suffices",
+                                 both(bound_bytes), both(least_bytes));
+  if (lower_bound_bytes > 0)
+    text += fmt::format(", and no schedule needs less than {}", both(lower_bound_bytes));
+  return text;
 }
 
 namespace detail {
