@@ -197,7 +197,7 @@ void plan_all(PipelineReport& report, const std::vector<PipelineStage>& stages,
           ? std::vector{PipelineForm{PipelineScheme::kOneForwardOneBackward, 1}}
           : pipeline_forms(p, request.micro_batches);
   PipelineSearchOptions options = request.search;
-  const bool hopeless = report.bound && *report.bound < report.lower_bound;
+  const bool hopeless = report.is_hopeless();
   options.memory_bound = hopeless ? report.lower_bound : report.bound;
   const Interrupt interrupt;
   const auto start = Clock::now();
@@ -237,7 +237,7 @@ Ending finish(const PipelineReport& report, const PipelineRequest& request,
     for (const PipelinePlan& plan : report.plans)
       least = std::min(least, plan.peak_bytes());
     progress.reset();
-    const bool hopeless = *report.bound < report.lower_bound;
+    const bool hopeless = report.is_hopeless();
     if (!request.json && !hopeless) print_pipelines(report, false);
     return refuse(
         report,

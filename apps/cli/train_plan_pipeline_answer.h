@@ -24,6 +24,9 @@ struct PipelineReport {
   std::optional<std::size_t> chosen;   ///< none fits
   std::vector<PipelineForm> left_out;  ///< time was over before they were planned
   std::optional<ChainCut> cut;         ///< of a chain
+
+  /// Whether no schedule at all is inside the bound.
+  [[nodiscard]] bool is_hopeless() const { return bound && *bound < lower_bound; }
 };
 
 /// Prints it, as a table or as one JSON object. @throws Error

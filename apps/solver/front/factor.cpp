@@ -18,9 +18,7 @@ Factor<T>::Factor(const Symbolic& symbolic, const AssemblyTree& tree)
 template <class T>
 Trapezoid Factor<T>::panel(const Symbolic& symbolic, const AssemblyTree& tree,
                            std::int32_t s) const {
-  const Trapezoid planned = tree.panel(symbolic, s);
-  const std::int32_t more = delayed_in(s);
-  return {planned.rows() + more, planned.columns() + more, tree.block_width[s]};
+  return tree.panel(symbolic, s, delayed_in(s));
 }
 
 template <class T>

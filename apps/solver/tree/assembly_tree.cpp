@@ -477,9 +477,7 @@ void take_more_where_it_fits(const Symbolic& symbolic, const AssemblyOptions& op
 
 std::vector<std::int32_t> block_starts(const Symbolic& symbolic, const AssemblyTree& tree,
                                        std::int32_t front, std::int32_t delayed) {
-  const Trapezoid planned = tree.panel(symbolic, front);
-  const Trapezoid panel(planned.rows() + delayed, planned.columns() + delayed,
-                        tree.block_width[front]);
+  const Trapezoid panel = tree.panel(symbolic, front, delayed);
   const Trapezoid contribution = tree.contribution(symbolic, front);
   std::vector<std::int32_t> start;
   for (std::int32_t b = 0; b < panel.blocks(); ++b) start.push_back(panel.first(b));

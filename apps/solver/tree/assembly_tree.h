@@ -170,9 +170,11 @@ struct AssemblyTree {
     const std::int32_t next = next_sibling[front];
     return next == front + 1 && joins_previous[static_cast<std::size_t>(next)];
   }
-  /// As planned: no delayed columns.
-  [[nodiscard]] Trapezoid panel(const Symbolic& symbolic, std::int32_t front) const {
-    return {symbolic.front_order(front), symbolic.pivots(front), block_width[front]};
+  /// As planned, or with so many columns that its children delay to it.
+  [[nodiscard]] Trapezoid panel(const Symbolic& symbolic, std::int32_t front,
+                                std::int32_t delayed = 0) const {
+    return {symbolic.front_order(front) + delayed, symbolic.pivots(front) + delayed,
+            block_width[front]};
   }
   [[nodiscard]] Trapezoid contribution(const Symbolic& symbolic,
                                        std::int32_t front) const {

@@ -46,8 +46,7 @@ Bytes delayed_panel_bytes(const Symbolic& symbolic, const AssemblyTree& tree,
                           std::int32_t front, std::int32_t delayed, bool pooled) {
   if (delayed == 0) return 0;
   const Trapezoid plan = tree.panel(symbolic, front);
-  const Trapezoid panel(plan.rows() + delayed, plan.columns() + delayed,
-                        tree.block_width[front]);
+  const Trapezoid panel = tree.panel(symbolic, front, delayed);
   const auto bytes_of = [&](std::int64_t entries) {
     return checked_mul(checked_mul(tree.sides(), tree.entry_bytes), entries);
   };
