@@ -211,8 +211,21 @@ bool Solver::Impl::is_small(const Symbolic& symbolic, FactorKind kind) const {
 }
 
 void Solver::Impl::build(FactorKind kind) {
-  tree_ = build_assembly_tree(analysis_.symbolic, assembly_options(kind));
+  take_tree(build_assembly_tree(analysis_.symbolic, assembly_options(kind)));
   plain_ = {};
+}
+
+// Of the analysis that is here.
+void Solver::Impl::take_tree(AssemblyTree&& tree) {
+  tree_ = std::move(tree);
+  const std::int32_t threads = whole_ ? useful_threads(tree_, options_.workers) : 1;
+  pieces_ =
+      threads > 1 ? cut_into_pieces(analysis_.symbolic, tree_, threads) : NodePieces();
+}
+
+// Whether threads take pieces of the only node: they have more memory than one of them.
+bool Solver::Impl::shares_node() const {
+  return pieces_.pieces.size() > 1 && !bound_ && !options_.budget;
 }
 
 PivotOptions Solver::Impl::pivot_options() const {
@@ -239,7 +252,10 @@ FactorInput Solver::Impl::input(const Grouping& of) const {
           options_.record_run,
           lease_ ? &lease_->held() : nullptr,
           {},
-          !bound_ && !processes_};
+          !bound_ && !processes_,
+          nullptr,
+          {},
+          shares_node() ? &pieces_ : nullptr};
 }
 
 LowRankOptions Solver::Impl::low_rank_options() const {

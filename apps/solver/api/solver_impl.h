@@ -132,6 +132,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void analyse_given(InputMatrix&& matrix, bool whole = false);
   void analyse_inner(const InputMatrix& matrix);
   void build(FactorKind kind);
+  void take_tree(AssemblyTree&& tree);
   [[nodiscard]] bool may_try_another() const;
   [[nodiscard]] bool has_room_to_analyse(Bytes least) const;
   [[nodiscard]] Analysis analyse_again(OrderingKind ordering) const;
@@ -240,6 +241,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] FactorInput input(const Grouping& of) const;
   [[nodiscard]] PivotOptions pivot_options() const;
   [[nodiscard]] LowRankOptions low_rank_options() const;
+  [[nodiscard]] bool shares_node() const;
   void measure_entries();
   void measure_entries_together();
   [[nodiscard]] bool put_again(const InputMatrix& matrix);
@@ -341,7 +343,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   Seconds analyse_seconds_ = 0;
   double largest_entry_ = 0;
   std::int32_t tree_workers_ = 1;  // that the tree was built for
-  bool whole_ = false;             // one node, run by the calling thread
+  bool whole_ = false;             // one node, without a runtime
+  NodePieces pieces_;              // of that, for several threads; none: it is one's
   AssemblyTree tree_;
   Runtime* given_runtime_ = nullptr;
   std::optional<Runtime> own_runtime_;

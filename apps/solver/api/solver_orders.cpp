@@ -102,7 +102,7 @@ void Solver::Impl::try_other_order() {
   const bool better = more < 0 && !(whole_ && !is_small(next.symbolic, kind));
   if (better) {
     take_analysis(std::move(next));
-    tree_ = std::move(tree);
+    take_tree(std::move(tree));
     memory_ = there;
     tried_[0].taken = false;
   }

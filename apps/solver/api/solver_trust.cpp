@@ -125,8 +125,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
   auto run = numeric_->factorise(given, runtime_, plan_.get(), progress);
   if (!run) return run;
   if (whole_) {
-    run->booked_peak = least_for_fronts();
-    run->busy_seconds = run->seconds;
+    run->booked_peak = std::max(run->booked_peak, least_for_fronts());
     if (run->allocated_peak > run->booked_peak)
       throw Error("more was allocated than booked");
   }

@@ -29,28 +29,15 @@ BlockAssembly<T>::BlockAssembly(const FrontContext<T>& context, Front<T>& front,
   for (auto c = tree.first_child[front.front()]; c >= 0; c = tree.next_sibling[c]) {
     const std::span of_child(positions, context_.symbolic.rows_of(c).size());
     front.child_positions(c, of_child);
-    children_.push_back({c, of_child, &context.contributions[tree.node_of_front[c]],
-                         front.child_strips(children_.size())});
+    children_.push_back(
+        {c, of_child, &context.contribution_of(c), front.child_strips(children_.size())});
     positions += of_child.size();
   }
 }
 
-// None, where a block column has fewer columns than slices.
-template <class T>
-BlockColumn<T> BlockAssembly<T>::columns_of(std::int32_t slice) const {
-  BlockColumn<T> columns = block_column(front_.storage(), slice / slices_);
-  const std::int32_t part = slice % slices_;
-  const std::int32_t begin = slice_start(columns.width, part, slices_);
-  for (std::int32_t side = 0; side < front_.storage().sides; ++side)
-    columns.data[side] += std::int64_t{begin} * columns.leading;
-  columns.width = slice_start(columns.width, part + 1, slices_) - begin;
-  columns.first += begin;
-  return columns;
-}
-
 template <class T>
 void BlockAssembly<T>::assemble(std::int32_t slice) {
-  const BlockColumn<T> columns = columns_of(slice);
+  const BlockColumn<T> columns = slice_of(front_.storage(), slice, slices_);
   if (columns.width == 0) return;
   take_memory(slice, columns);
   clear(columns);
@@ -209,7 +196,8 @@ void BlockAssembly<T>::finish(std::int32_t slice) {
   const bool all = finished_first_ == slices;
   const AssemblyTree& tree = context_.tree;
   if (!all && !tree.nodes[node_].by_blocks) return;
-  const std::int32_t next = all ? 0 : columns_of(finished_first_).first;
+  const std::int32_t next =
+      all ? 0 : slice_of(front_.storage(), finished_first_, slices_).first;
   for (const Child& child : children_) {
     if (all)
       context_.release_contribution(child.front);

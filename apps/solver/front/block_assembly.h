@@ -71,7 +71,6 @@ class BlockAssembly {
   };
   [[nodiscard]] Left all_of(PageBuffer& buffer, const Trapezoid& layout) const;
   void give_back(Left& left, std::span<const std::byte> part);
-  [[nodiscard]] BlockColumn<T> columns_of(std::int32_t slice) const;
   [[nodiscard]] TilePlace tile_of(const Child& child, const Columns& columns) const;
   void clear(const BlockColumn<T>& columns) const;
   void take_memory(std::int32_t slice, const BlockColumn<T>& columns);

@@ -89,8 +89,7 @@ void Front<T>::add_child(std::int32_t child, const T* contribution,
                                            : rows_before(positions, end);
   const AssemblyTree& tree = context_.tree;
   const Trapezoid layout = tree.contribution(context_.symbolic, child);
-  const std::int32_t node = tree.node_of_front[child];
-  const Bytes at = tree.nodes[node].contribution_at;
+  const Bytes at = tree.nodes[tree.node_of_front[child]].contribution_at;
   const LowRankPanel* const panel = context_.factor.low_rank_of(child);
   if (contribution == nullptr && panel != nullptr && panel->contribution != nullptr)
     return add_tiles(*panel->contribution, positions, first, last);
@@ -103,7 +102,7 @@ void Front<T>::add_child(std::int32_t child, const T* contribution,
     }
     const T* const source = contribution != nullptr
                                 ? contribution
-                                : context_.contributions[node].template as<T>();
+                                : context_.contribution_of(child).template as<T>();
     add_columns(child, side, source + before, positions, first, last);
   }
 }

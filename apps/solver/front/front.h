@@ -34,7 +34,7 @@ struct FrontContext {
   const AssemblyTree& tree;
   const PivotOptions& pivoting;
   Factor<T>& factor;
-  std::span<PageBuffer> contributions;  ///< of each node: its last front's block
+  std::span<PageBuffer> contributions;  ///< of each node: its last front's block …
   PivotLog& log;
   DelayReserve& reserve;
   const WorkerScratch& scratch;
@@ -64,10 +64,18 @@ struct FrontContext {
     return delays != nullptr ? delays->delayed_out() : 0;
   }
   LowRankOptions low_rank{};  ///< for nodes that are AssemblyTree::Node::low_rank
+  /// … or where threads share a node, of each of its pieces: NodePieces::of_front.
+  std::span<const std::int32_t> piece_of_front{};
+
+  /// Of a front that is the last of its node, or piece.
+  [[nodiscard]] PageBuffer& contribution_of(std::int32_t front) const {
+    return contributions[piece_of_front.empty() ? tree.node_of_front[front]
+                                                : piece_of_front[front]];
+  }
 
   /// The parent has a child's contribution block.
   void release_contribution(std::int32_t child) const {
-    contributions[tree.node_of_front[child]].release();
+    contribution_of(child).release();
     if (LowRankPanel* const panel = factor.low_rank_of(child))
       panel->contribution.reset();
   }

@@ -11,11 +11,6 @@
 
 namespace espalier::solver {
 
-/// Whether a front is one of few rows that is not cut into tiles, whose panel and
-/// contribution block are one block each.
-[[nodiscard]] bool is_small_front(const Symbolic& symbolic, const AssemblyTree& tree,
-                                  std::int32_t front);
-
 /// Allocates a node's factor storage and contribution block, zeroed; for a tiled front
 /// address space only, which its blocks fill.
 /// @throws Error when the system has no memory
@@ -29,11 +24,6 @@ void allocate_node(const FrontContext<T>& context, std::int32_t node);
 /// @throws Error when the system has no memory
 template <class T>
 void run_sequential_node(const FrontContext<T>& context, std::int32_t node);
-
-/// How an open front of a tiled node is cut: as it is, since delayed columns make its
-/// panel larger than planned.
-template <class T>
-[[nodiscard]] TileShape shape_of(const FrontContext<T>& context, const Front<T>& front);
 
 /// What a task of a tiled front computes. A bad pivot goes to the log.
 template <class T>

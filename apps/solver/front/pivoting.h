@@ -46,6 +46,10 @@ class PivotLog {
   [[nodiscard]] bool failed() const noexcept {
     return column_.load(std::memory_order_relaxed) != kNone;
   }
+  /// By a bad pivot in a column before this one: what is computed for it serves nobody.
+  [[nodiscard]] bool failed_before(std::int32_t column) const noexcept {
+    return column_.load(std::memory_order_relaxed) < column;
+  }
   [[nodiscard]] std::optional<NotPositiveDefinite> failure() const;
 
   void add(const PivotStatistics& counts) noexcept;

@@ -7,7 +7,7 @@
 #include "espalier/model/error.h"
 #include "solver/front/flush_subnormals.h"
 #include "solver/front/front.h"
-#include "solver/front/front_tasks.h"
+#include "solver/front/node_run.h"
 #include "solver/kernels/dense.h"
 #include "solver/kernels/update.h"
 #include "solver/matrix/multiversion.h"

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "solver/ordering/coarsen.h"
-#include "solver/ordering/task_pool.h"
 #include "solver/ordering/vertex_separator.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "solver/ordering/graph.h"
-#include "solver/ordering/task_pool.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

@@ -10,7 +10,7 @@
 #include "solver/ordering/grouped_pattern.h"
 #include "solver/ordering/lower_rows.h"
 #include "solver/ordering/ordering.h"
-#include "solver/ordering/task_pool.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

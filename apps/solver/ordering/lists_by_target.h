@@ -8,7 +8,7 @@
 
 #include "solver/matrix/offsets.h"
 #include "solver/matrix/unset_vector.h"
-#include "solver/ordering/task_pool.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

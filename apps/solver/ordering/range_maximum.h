@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "solver/ordering/task_pool.h"
 #include "solver/ordering/vertex_blocks.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

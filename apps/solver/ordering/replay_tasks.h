@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "solver/ordering/task_pool.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

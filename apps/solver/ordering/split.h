@@ -5,8 +5,8 @@
 
 #include "solver/matrix/unset_vector.h"
 #include "solver/ordering/coarsen.h"
-#include "solver/ordering/task_pool.h"
 #include "solver/ordering/vertex_separator.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "espalier/model/numbers.h"
-#include "solver/ordering/task_pool.h"
 #include "solver/refine/gmres.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 namespace {

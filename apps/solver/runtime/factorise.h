@@ -15,6 +15,7 @@
 #include "solver/runtime/runtime.h"
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
+#include "solver/tree/node_pieces.h"
 
 struct espalier_plan;
 
@@ -47,6 +48,9 @@ struct FactorInput {
   PagePool* pool = nullptr;
   /// Panels of an earlier factor under the same tree, by nodes, for keeps_pages.
   std::span<PageBuffer> former{};
+  /// Without a runtime: how threads share a tree that is one node. Null: the calling one
+  /// does it all.
+  const NodePieces* pieces = nullptr;
   /// In place of the plan's bound, which suffices whatever compression leaves: a smaller
   /// one, which may or may not do.
   std::optional<Bytes> hoped_bound{};
@@ -75,8 +79,9 @@ template <class T>
     SharedNodes<T>* shared = nullptr);
 
 /// The same without a runtime, in the calling thread: nodes one after the other in
-/// `order`.
-/// @param progress  called after each of them; may be empty
+/// `order`. Of a tree that is one node threads may take pieces; they end with the call.
+/// @param progress  called after each node, and 20 times a second while threads are at
+///                  one; may be empty
 template <class T>
 [[nodiscard]] tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
     const FactorInput& input, std::span<const TaskId> order, FactorReport& report,

@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
 #include "espalier/model/clock.h"
 #include "solver/front/front_tasks.h"
 #include "solver/runtime/factorise.h"
+#include "solver/runtime/node_team.h"
 
 namespace espalier::solver {
 namespace {
@@ -17,6 +22,33 @@ class ForwardingMeter : public MemoryMeter {
   MemoryMeter* other_;
 };
 
+// Calls a function at most 20 times a second.
+class Paced {
+ public:
+  explicit Paced(std::function<void()> call) : call_(std::move(call)) {}
+  void operator()() {
+    constexpr Seconds kBetween = 0.05;
+    if (since(last_) < kBetween) return;
+    last_ = Clock::now();
+    call_();
+  }
+
+ private:
+  std::function<void()> call_;
+  Clock::time_point last_ = Clock::now();
+};
+
+template <class T>
+void run_pieces(const FrontContext<T>& context, const NodePieces& pieces,
+                FactorReport& report, const std::function<void(double)>& progress) {
+  std::atomic<Flops> done = 0;
+  const Flops work = context.tree.tasks.work(task_id(0));
+  Interrupt ask;
+  if (progress) ask = Paced([&] { progress(std::min(1.0, done / work)); });
+  report.booked_peak = pieces.bytes(context.tree);
+  run_in_threads(context, pieces, ask, done, report);
+}
+
 }  // namespace
 
 template <class T>
@@ -28,7 +60,10 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
   ForwardingMeter meter(input.resident);
   PivotLog log;
   DelayReserve reserve(input.pivoting.delay_reserve);
-  const WorkerScratch scratch(1, scratch_bytes(input.symbolic, tree, tree.kind));
+  const bool shared = input.pieces != nullptr;
+  const WorkerScratch scratch(shared ? input.pieces->threads : 1,
+                              scratch_bytes(input.symbolic, tree, tree.kind),
+                              shared ? TaskPool::rank : nullptr);
   Factor<T> factor(input.symbolic, tree);
   std::vector<PageBuffer> contributions(tree.nodes.size());
   const FrontContext<T> context{.symbolic = input.symbolic,
@@ -47,8 +82,12 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
                                 .low_rank = input.low_rank};
   Flops done = 0, work = 0;
   for (const TaskId task : order) work += tree.tasks.work(task);
+  report.tasks = static_cast<std::int64_t>(order.size());
   for (const TaskId task : order) {
-    run_sequential_node(context, static_cast<std::int32_t>(index(task)));
+    if (shared)
+      run_pieces(context, *input.pieces, report, progress);
+    else
+      run_sequential_node(context, static_cast<std::int32_t>(index(task)));
     if (log.failed()) return tl::make_unexpected(*log.failure());
     spill_node<T>(context, static_cast<std::int32_t>(index(task)), false, [] {});
     if (input.file) input.file->wait();
@@ -56,10 +95,10 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
     if (progress) progress(work > 0 ? done / work : 1);
   }
   report.allocated_peak = meter.peak();
-  report.tasks = static_cast<std::int64_t>(order.size());
   report.pivots = log.statistics();
   report.low_rank = factor.low_rank();
   report.seconds = since(start);
+  if (!shared) report.busy_seconds = report.seconds;
   if (input.symbolic.kept() > 0) factor.kept = std::move(contributions.back());
   factor.forget_meter();
   factor.file = input.file;

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "espalier/solver/options.h"
-#include "solver/ordering/task_pool.h"
 #include "solver/symbolic/supernodes.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

@@ -9,13 +9,13 @@
 #include "espalier/solver/options.h"
 #include "solver/matrix/sparse_matrix.h"
 #include "solver/ordering/ordering.h"
-#include "solver/ordering/task_pool.h"
 #include "solver/scaling/prepare.h"
 #include "solver/symbolic/amalgamate.h"
 #include "solver/symbolic/block_form.h"
 #include "solver/symbolic/bundle_siblings.h"
 #include "solver/symbolic/cluster_pivots.h"
 #include "solver/symbolic/symbolic.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 

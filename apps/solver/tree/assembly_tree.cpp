@@ -147,31 +147,6 @@ void find_joined(const Symbolic& symbolic, AssemblyTree& tree) {
       tree.joins_previous[s] = joins(symbolic, tree, grain, s);
 }
 
-// Stack of contribution blocks: a front's own goes on top of its children's, which are
-// then taken away; leaves that join have one together. The last front's goes to a buffer
-// of its own, and so does whatever comes from other nodes.
-// @param tops  receives its entries at each front, if not null
-void measure_stack(const Symbolic& symbolic, const AssemblyTree& tree,
-                   AssemblyTree::Node& node, std::vector<std::int64_t>* tops) {
-  std::int64_t top = 0;
-  for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
-    std::int64_t children = 0, indices = 0;
-    for (std::int32_t c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
-      const Trapezoid block = tree.contribution(symbolic, c);
-      if (c >= node.first_front && !tree.is_joined(c))
-        children += tree.sides() * block.entries();
-      indices = node.tiled ? indices + block.rows()
-                           : std::max<std::int64_t>(indices, block.rows());
-    }
-    if (s < node.last_front && !tree.joins_previous[s])
-      top += tree.sides() * tree.contribution(symbolic, s).entries();
-    if (tops != nullptr) tops->push_back(top);
-    node.stack_entries = std::max(node.stack_entries, top);
-    node.index_entries = std::max(node.index_entries, indices);
-    top -= children;
-  }
-}
-
 // Where a block column is put together, and the lists of a LowRankPanel. Beside it all
 // that is together has whole pages, of which the last column of either part may save
 // nothing, the others what is above their diagonals.
@@ -545,6 +520,27 @@ std::span<const IndexRange> AssemblyTree::grains_of(const Node& node) const {
   return {first, last};
 }
 
+void measure_stack(const Symbolic& symbolic, const AssemblyTree& tree,
+                   AssemblyTree::Node& node, std::vector<std::int64_t>* tops) {
+  std::int64_t top = 0;
+  for (std::int32_t s = node.first_front; s <= node.last_front; ++s) {
+    std::int64_t children = 0, indices = 0;
+    for (std::int32_t c = tree.first_child[s]; c >= 0; c = tree.next_sibling[c]) {
+      const Trapezoid block = tree.contribution(symbolic, c);
+      if (c >= node.first_front && !tree.is_joined(c))
+        children += tree.sides() * block.entries();
+      indices = node.tiled ? indices + block.rows()
+                           : std::max<std::int64_t>(indices, block.rows());
+    }
+    if (s < node.last_front && !tree.joins_previous[s])
+      top += tree.sides() * tree.contribution(symbolic, s).entries();
+    if (tops != nullptr) tops->push_back(top);
+    node.stack_entries = std::max(node.stack_entries, top);
+    node.index_entries = std::max(node.index_entries, indices);
+    top -= children;
+  }
+}
+
 AssemblyTree build_assembly_tree(const Symbolic& symbolic,
                                  const AssemblyOptions& options) {
   AssemblyTree tree;
@@ -558,7 +554,7 @@ AssemblyTree build_assembly_tree(const Symbolic& symbolic,
   if (options.whole) join_nodes(symbolic, tree);
   for (AssemblyTree::Node& node : tree.nodes) {
     measure_blocks(symbolic, options, tree, node);
-    measure_stack(symbolic, tree, node, nullptr);
+    measure_stack(symbolic, tree, node);
     if (options.whole && may_turn(tree, node)) choose_turn(symbolic, tree, node);
   }
   choose_by_blocks(symbolic, options, tree);

@@ -209,6 +209,14 @@ constexpr std::int32_t kLowRankPivots = 128, kLowRankWidth = 128;
   return {columns, columns, kWidth};
 }
 
+/// stack_entries and index_entries of a node whose fronts are known. A front's
+/// contribution block goes on top of its children's, which are then taken away; leaves
+/// that join have one together. The last front's goes to a buffer of its own, and so does
+/// whatever comes from other nodes.
+/// @param tops  receives the stack's entries at each front, if not null
+void measure_stack(const Symbolic& symbolic, const AssemblyTree& tree,
+                   AssemblyTree::Node& node, std::vector<std::int64_t>* tops = nullptr);
+
 /// @throws OverflowError when sizes leave the 64-bit range
 /// @par Cost  O(fronts), and for tiled ones O(tiles)
 [[nodiscard]] AssemblyTree build_assembly_tree(const Symbolic& symbolic,

@@ -105,4 +105,19 @@ template <class T>
   return {tile.data, first, tile.width, tile.leading()};
 }
 
+/// The columns of slice number `slice`, of so many slices of each block column; none,
+/// where one has fewer columns than slices.
+template <class T>
+[[nodiscard]] BlockColumn<T> slice_of(const FrontStorage<T>& front, std::int32_t slice,
+                                      std::int32_t slices) {
+  BlockColumn<T> columns = block_column(front, slice / slices);
+  const std::int32_t part = slice % slices;
+  const std::int32_t begin = slice_start(columns.width, part, slices);
+  for (std::int32_t side = 0; side < front.sides; ++side)
+    columns.data[side] += std::int64_t{begin} * columns.leading;
+  columns.width = slice_start(columns.width, part + 1, slices) - begin;
+  columns.first += begin;
+  return columns;
+}
+
 }  // namespace espalier::solver

@@ -9,8 +9,9 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 
-#include "solver/front/front_tasks.h"
+#include "solver/front/node_run.h"
 #include "solver/kernels/dense.h"
 #include "solver/runtime/factorise.h"
 #include "solver/runtime/tree_solve.h"
@@ -225,6 +226,44 @@ TEST(SameBits, ASystemOfOneNodeHasThoseOfMany) {
   EXPECT_GT(tiled, 100);
   EXPECT_GT(chains, 20);
   EXPECT_GT(small, 500);
+}
+
+auto counts(const PivotStatistics& pivots) {
+  return std::tuple(pivots.delayed, pivots.perturbed, pivots.negative, pivots.two_by_two,
+                    pivots.smallest);
+}
+
+// The same node by several threads: the panels, and what was pivoted.
+TEST(SameBits, ANodeThatThreadsShareHasThoseOfOne) {
+  std::mt19937 random(93);
+  kernels::use_one_blas_thread();
+  std::int64_t delayed = 0, pieces = 0, tiled = 0;
+  for (int round = 0; round < 60; ++round) {
+    const WholeSystem whole(random, round);
+    const System& system = whole.system;
+    delayed += system.report.pivots.delayed;
+    for (const std::int32_t threads : {2, 3, 5}) {
+      const NodePieces cut =
+          cut_into_pieces(system.analysis.symbolic, whole.tree, threads);
+      pieces += std::ssize(cut.pieces);
+      tiled += std::ranges::count_if(cut.pieces, &AssemblyTree::Node::tiled);
+      FactorInput input = system.input(whole.tree);
+      input.pieces = &cut;
+      FactorReport report;
+      const auto factor =
+          factorise_sequentially<double>(input, whole.tree.tasks.postorder(), report);
+      ASSERT_TRUE(factor);
+      ASSERT_EQ(panels_of(system, whole.tree, *factor),
+                panels_of(system, whole.tree, whole.factor))
+          << "round " << round << ", threads " << threads;
+      ASSERT_EQ(counts(report.pivots), counts(system.report.pivots));
+      ASSERT_LE(report.allocated_peak, report.booked_peak);
+      ASSERT_GE(report.tasks, std::ssize(cut.pieces));
+    }
+  }
+  EXPECT_GT(delayed, 30);
+  EXPECT_GT(pieces, 1000);
+  EXPECT_GT(tiled, 100);
 }
 
 }  // namespace TEST_SOURCE

@@ -84,6 +84,10 @@ class TaskPool {
   /// @throws what that throws; in each thread once it has
   void ask();
 
+  /// Number of the calling thread among those of the pool whose task it runs; 0: the one
+  /// that runs the pool, or none of a pool's.
+  [[nodiscard]] static int rank();
+
   /// Whether loops may be shared out, or are recorded as if they were.
   [[nodiscard]] bool shares() const { return workers_ > 1 || record_ != nullptr; }
 
@@ -97,6 +101,7 @@ class TaskPool {
     }
   };
   struct Loop;
+  void start_threads(std::vector<std::jthread>& threads);
   void add_locked(std::int64_t size, std::int64_t number, Task task);
   [[nodiscard]] bool asks() const { return interrupt_ != nullptr && *interrupt_; }
   void work();

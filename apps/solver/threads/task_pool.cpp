@@ -1,4 +1,4 @@
-#include "solver/ordering/task_pool.h"
+#include "solver/threads/task_pool.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +18,9 @@ constexpr std::int64_t kOneThread = 1 << 16;
 
 // The recorded task that this thread is in.
 thread_local std::optional<std::int64_t> in_task;
+
+// TaskPool::rank()
+thread_local int own_rank = 0;
 
 constexpr std::chrono::milliseconds kAskAgain{50};
 
@@ -126,13 +129,30 @@ void TaskPool::work() {
   changed_.notify_all();
 }
 
+int TaskPool::rank() { return own_rank; }
+
+// As many as the system allows: those that have started will do.
+void TaskPool::start_threads(std::vector<std::jthread>& threads) {
+  try {
+    for (std::int32_t k = 1; k < workers_; ++k)
+      threads.emplace_back([this, k] {
+        own_rank = k;
+        work();
+      });
+  } catch (const std::system_error&) {
+    // What there is to do is done by fewer.
+  }
+}
+
 void TaskPool::run() {
   caller_ = std::this_thread::get_id();
+  const int before = std::exchange(own_rank, 0);
   {
     std::vector<std::jthread> threads;
-    for (std::int32_t k = 1; k < workers_; ++k) threads.emplace_back([this] { work(); });
+    start_threads(threads);
     work();
   }
+  own_rank = before;
   rethrow();
 }
 
@@ -147,12 +167,7 @@ void TaskPool::run_here(std::int64_t size, Task task) {
   running_ = 1;
   {
     std::vector<std::jthread> threads;
-    try {
-      for (std::int32_t k = 1; k < workers_; ++k)
-        threads.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      // Those that have started will do: they wait for this task to end.
-    }
+    start_threads(threads);
     run_entry({size, number, std::move(task)});
     {
       const std::scoped_lock lock(mutex_);

@@ -1,4 +1,4 @@
-#include "solver/ordering/task_pool.h"
+#include "solver/threads/task_pool.h"
 
 #include <gtest/gtest.h>
 

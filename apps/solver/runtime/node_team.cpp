@@ -1,0 +1,213 @@
+#include "solver/runtime/node_team.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "espalier/model/clock.h"
+#include "solver/front/flush_subnormals.h"
+#include "solver/front/front_tasks.h"
+#include "solver/front/node_run.h"
+#include "solver/front/tile_work.h"
+
+namespace espalier::solver {
+namespace {
+
+// A front in tiles that is being computed.
+template <class T>
+class OpenFront {
+ public:
+  OpenFront(const FrontContext<T>& context, std::int32_t front, T* panel, T* output)
+      : context_(context),
+        front_(context, front, panel, output),
+        shape_(shape_of(context, front_)),
+        end_(context.symbolic.first_column[front] + context.symbolic.pivots(front)),
+        graph_(shape_) {
+    const AssemblyTree& tree = context.tree;
+    for (auto c = tree.first_child[front]; c >= 0; c = tree.next_sibling[c]) {
+      auto& [child, positions] = children_.emplace_back();
+      child = c;
+      positions.resize(context.symbolic.rows_of(c).size());
+      front_.child_positions(c, positions);
+    }
+  }
+
+  [[nodiscard]] std::vector<TileTask> start() {
+    std::vector<TileTask> ready;
+    graph_.start(ready);
+    return ready;
+  }
+
+  void run(const TileTask& task) {
+    const FlushSubnormals flush;
+    if (context_.log.failed_before(end_)) return;
+    if (task.kind == TileTask::Kind::kAssemble)
+      assemble(task.source);
+    else
+      compute_tile(shape_, task, front_);
+  }
+
+  // @return what is ready now, and whether nothing is left to do
+  [[nodiscard]] std::pair<std::vector<TileTask>, bool> end(const TileTask& task) {
+    std::vector<TileTask> ready;
+    const std::scoped_lock lock(mutex_);
+    graph_.end(task, ready);
+    return {std::move(ready), graph_.done()};
+  }
+
+  void release_children() const {
+    for (const auto& [child, positions] : children_) context_.release_contribution(child);
+  }
+
+ private:
+  void assemble(std::int32_t slice) {
+    const BlockColumn<T> column = slice_of(front_.storage(), slice, shape_.slices);
+    const std::int32_t begin = column.first, end = column.first + column.width;
+    if (begin == end) return;
+    if (slice / shape_.slices < front_.panels()) front_.add_original(begin, end);
+    for (const auto& [child, positions] : children_) {
+      front_.add_child(child, nullptr, positions, begin, end);
+      if (front_.has_delayed()) front_.add_delayed(child, positions, begin, end);
+    }
+  }
+
+  const FrontContext<T>& context_;
+  Front<T> front_;
+  TileShape shape_;
+  std::int32_t end_;  // of its columns
+  std::vector<std::pair<std::int32_t, std::vector<std::int32_t>>> children_;
+  std::mutex mutex_;
+  TileGraph graph_;
+};
+
+template <class T>
+class NodeTeam {
+ public:
+  NodeTeam(const FrontContext<T>& context, const NodePieces& cut, const Interrupt& ask,
+           std::atomic<Flops>& done)
+      : node_context_(context),
+        cut_(cut),
+        blocks_(cut.pieces.size()),
+        context_(context),
+        children_left_(cut.pieces.size()),
+        fronts_(cut.pieces.size()),
+        stacks_(static_cast<std::size_t>(cut.threads)),
+        done_(done),
+        pool_(cut.threads, nullptr, &ask) {
+    context_.contributions = blocks_;
+    context_.piece_of_front = cut.of_front;
+    for (std::size_t p = 0; p < cut.pieces.size(); ++p)
+      children_left_[p] = cut.children[p];
+  }
+
+  void run() {
+    allocate_node(node_context_, 0);
+    const AssemblyTree::Node& node = context_.tree.nodes[0];
+    PageBuffer& panels = context_.factor.storage[0];
+    if (node.early_last >= 0) panels.fill(node.early_factor_bytes, panels.size());
+    blocks_.back() = std::move(node_context_.contributions[0]);
+    for (std::size_t p = 0; p < cut_.pieces.size(); ++p)
+      if (cut_.children[p] == 0) add_piece(p);
+    pool_.run();
+    node_context_.contributions[0] = std::move(blocks_.back());
+  }
+  [[nodiscard]] Seconds busy() const { return busy_; }
+  [[nodiscard]] std::int64_t tasks() const { return tasks_; }
+
+ private:
+  // Of what is ready the earliest goes first, as one thread would take it.
+  [[nodiscard]] std::int64_t size_of(std::size_t p) const { return -std::int64_t(p); }
+
+  template <class Work>
+  void add(std::size_t p, const Work& work) {
+    pool_.add(size_of(p), [this, work] {
+      const Clock::time_point start = Clock::now();
+      work();
+      busy_.fetch_add(since(start));
+      tasks_.fetch_add(1);
+    });
+  }
+
+  void add_piece(std::size_t p) {
+    add(p, [this, p] { begin_piece(p); });
+  }
+
+  void begin_piece(std::size_t p) {
+    const AssemblyTree::Node& piece = cut_.pieces[p];
+    if (p + 1 < blocks_.size())
+      blocks_[p] = PageBuffer(piece.contribution_bytes, context_.meter, context_.pool);
+    if (piece.tiled) return open(p);
+    NodeRun<T>(context_, piece, cut_.panels[p], blocks_[p], stack()).run();
+    end_piece(p);
+  }
+
+  // The calling thread's: its pages are where it first writes them.
+  FrontStack<T>& stack() {
+    auto& own = stacks_[static_cast<std::size_t>(TaskPool::rank())];
+    if (!own)
+      own.emplace(cut_.stack_entries, cut_.index_entries, context_.meter, context_.pool);
+    return *own;
+  }
+
+  void open(std::size_t p) {
+    T* const panel = context_.factor.storage[0].template as<T>() + cut_.panels[p];
+    fronts_[p] = std::make_unique<OpenFront<T>>(context_, cut_.pieces[p].last_front,
+                                                panel, blocks_[p].template as<T>());
+    add_tiles(p, fronts_[p]->start());
+  }
+
+  void add_tiles(std::size_t p, const std::vector<TileTask>& tasks) {
+    for (const TileTask& task : tasks) add(p, [this, p, task] { run_tile(p, task); });
+  }
+
+  void run_tile(std::size_t p, const TileTask& task) {
+    fronts_[p]->run(task);
+    const auto [ready, done] = fronts_[p]->end(task);
+    if (!done) return add_tiles(p, ready);
+    fronts_[p]->release_children();
+    fronts_[p].reset();
+    end_piece(p);
+  }
+
+  void end_piece(std::size_t p) {
+    done_.fetch_add(cut_.work[p]);
+    const std::int32_t parent = cut_.parent[p];
+    if (parent >= 0 && --children_left_[static_cast<std::size_t>(parent)] == 0)
+      add_piece(static_cast<std::size_t>(parent));
+  }
+
+  const FrontContext<T>& node_context_;
+  const NodePieces& cut_;
+  std::vector<PageBuffer> blocks_;  // contribution blocks, of each piece
+  FrontContext<T> context_;
+  std::vector<std::atomic<std::int32_t>> children_left_;
+  std::vector<std::unique_ptr<OpenFront<T>>> fronts_;  // of pieces in tiles, open ones
+  std::vector<std::optional<FrontStack<T>>> stacks_;   // of each thread
+  std::atomic<Flops>& done_;
+  std::atomic<Seconds> busy_ = 0;
+  std::atomic<std::int64_t> tasks_ = 0;
+  TaskPool pool_;
+};
+
+}  // namespace
+
+template <class T>
+void run_in_threads(const FrontContext<T>& context, const NodePieces& cut,
+                    const Interrupt& ask, std::atomic<Flops>& done,
+                    FactorReport& report) {
+  NodeTeam<T> team(context, cut, ask, done);
+  team.run();
+  report.busy_seconds = team.busy();
+  report.tasks = team.tasks();
+}
+
+#define ESPALIER_INSTANTIATE(T)                                           \
+  template void run_in_threads(const FrontContext<T>&, const NodePieces&, \
+                               const Interrupt&, std::atomic<Flops>&, FactorReport&);
+ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
+#undef ESPALIER_INSTANTIATE
+
+}  // namespace espalier::solver

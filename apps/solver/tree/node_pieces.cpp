@@ -1,0 +1,126 @@
+#include "solver/tree/node_pieces.h"
+
+#include <algorithm>
+
+#include "espalier/model/error.h"
+#include "solver/memory/page_buffer.h"
+#include "solver/symbolic/front_cost.h"
+
+namespace espalier::solver {
+namespace {
+
+// Pieces for each thread, so that all end at nearly the same time.
+constexpr std::int32_t kPiecesEach = 8;
+// A stretch of a chain: some hundred times what a task takes beside its work.
+constexpr Flops kStretch = 1e6;
+// Work that a thread is worth its start for.
+constexpr Flops kWorthAThread = 1e7;
+
+// PieceCosts of the fronts before each, and of all.
+std::vector<Flops> costs_until(const Symbolic& symbolic, const AssemblyTree& tree) {
+  std::vector<Flops> until = {0};
+  until.reserve(symbolic.parent.size() + 1);
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+    until.push_back(until.back() + front_cost(symbolic, s, tree.sides()));
+  return until;
+}
+
+// What fronts cost, and which of them go together.
+struct PieceCosts {
+  std::vector<Flops> subtree, until;
+  Flops small, stretch;  // one piece: a subtree; a stretch of a chain
+
+  PieceCosts(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t threads)
+      : subtree(subtree_costs(symbolic, tree.sides())),
+        until(costs_until(symbolic, tree)),
+        small(until.back() / (kPiecesEach * threads)),
+        stretch(std::min(kStretch, small)) {}
+};
+
+// In a piece by itself, whose tiles all threads take.
+bool is_alone(const AssemblyTree& tree, const PieceCosts& cost, std::int32_t front) {
+  return tree.is_tiled[front] && cost.subtree[front] > cost.small;
+}
+
+// The last front of each piece: the last one of a grain, unless its parent's whole
+// subtree is small or all from the piece's first front to the parent is a stretch.
+std::vector<std::int32_t> ends_of_pieces(const Symbolic& symbolic,
+                                         const AssemblyTree& tree,
+                                         const PieceCosts& cost) {
+  std::vector<std::int32_t> ends;
+  std::int32_t first = 0;
+  for (const IndexRange& grain : tree.grains) {
+    const std::int32_t s = grain.end - 1, parent = symbolic.parent[s];
+    if (parent >= 0 && cost.subtree[parent] <= cost.small) continue;
+    if (parent >= 0 && cost.until[parent + 1] - cost.until[first] <= cost.stretch &&
+        !is_alone(tree, cost, s) && !is_alone(tree, cost, parent))
+      continue;
+    ends.push_back(s);
+    first = s + 1;
+  }
+  return ends;
+}
+
+}  // namespace
+
+Bytes NodePieces::bytes(const AssemblyTree& tree) const {
+  // Of blocks that are done none is above another.
+  std::vector<Bytes> most(pieces.size(), 0);
+  Bytes roots = 0, largest = 0;
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const Bytes own = pieces[p].contribution_bytes;
+    most[p] = std::max(most[p], own);
+    largest = std::max(largest, own);
+    Bytes& above = parent[p] >= 0 ? most[parent[p]] : roots;
+    above = checked_add(above, most[p]);
+  }
+  const Bytes stack = PageBuffer::footprint(
+      checked_add(checked_mul(stack_entries, tree.entry_bytes),
+                  checked_mul(index_entries, sizeof(std::int32_t))));
+  return checked_add(checked_add(tree.nodes[0].factor_bytes, roots),
+                     checked_mul(threads, checked_add(stack, largest)));
+}
+
+NodePieces cut_into_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
+                           std::int32_t threads) {
+  ESPALIER_ASSERT(tree.nodes.size() == 1, "of a tree that is one node");
+  const PieceCosts cost(symbolic, tree, threads);
+  NodePieces cut;
+  cut.threads = threads;
+  cut.of_front.resize(symbolic.parent.size());
+  std::int32_t first = 0;
+  std::int64_t panels = 0;
+  for (const std::int32_t last : ends_of_pieces(symbolic, tree, cost)) {
+    AssemblyTree::Node piece{.first_front = first, .last_front = last};
+    piece.tiled = is_alone(tree, cost, last);
+    piece.contribution_bytes = PageBuffer::footprint(checked_mul(
+        tree.sides() * tree.contribution(symbolic, last).entries(), tree.entry_bytes));
+    measure_stack(symbolic, tree, piece);
+    cut.panels.push_back(panels);
+    for (std::int32_t s = first; s <= last; ++s) {
+      cut.of_front[s] = static_cast<std::int32_t>(cut.pieces.size());
+      panels += tree.sides() * tree.panel(symbolic, s).entries();
+    }
+    cut.stack_entries = std::max(cut.stack_entries, piece.stack_entries);
+    cut.index_entries = std::max(cut.index_entries, piece.index_entries);
+    cut.work.push_back(cost.until[last + 1] - cost.until[first]);
+    cut.pieces.push_back(piece);
+    first = last + 1;
+  }
+  cut.parent.resize(cut.pieces.size(), -1);
+  cut.children.resize(cut.pieces.size(), 0);
+  for (std::size_t p = 0; p < cut.pieces.size(); ++p) {
+    const std::int32_t above = symbolic.parent[cut.pieces[p].last_front];
+    if (above < 0) continue;
+    cut.parent[p] = cut.of_front[above];
+    ++cut.children[cut.of_front[above]];
+  }
+  return cut;
+}
+
+std::int32_t useful_threads(const AssemblyTree& tree, std::int32_t most) {
+  const Flops work = tree.tasks.empty() ? 0 : tree.tasks.work(task_id(0));
+  return static_cast<std::int32_t>(std::clamp(work / kWorthAThread, 1.0, Flops(most)));
+}
+
+}  // namespace espalier::solver
