@@ -24,8 +24,8 @@
 #include "solver/matrix/grid.h"
 #include "solver/memory/process_memory.h"
 #include "solver/ordering/replay_tasks.h"
-#include "solver/threads/task_pool.h"
 #include "solver/symbolic/analyse.h"
+#include "solver/threads/task_pool.h"
 
 namespace {
 

@@ -51,7 +51,7 @@ class NullVectors {
       last = next;
       if (settled) break;
     }
-    return {first, last};
+    return {first, last <= kZeroQuotient ? last : std::min(last, sparse_quotient())};
   }
 
  private:
@@ -97,6 +97,23 @@ class NullVectors {
     }
     if (above == 0) return 0;
     return std::isfinite(below) ? above / below : 1;
+  }
+
+  // max_i |A v|_i / (|A| |v|)_i of v without its small entries: entries of A changed by
+  // that part of themselves have v as a null vector [OP64], whatever w is.
+  double sparse_quotient() {
+    const double rounding = kSmall * norm(v_);
+    for (double& each : v_)
+      if (std::abs(each) < rounding) each = 0;
+    multiply(a_, Operation::kPlain, v_, product_);
+    multiply_moduli(a_, Operation::kPlain, v_, moduli_);
+    double largest = 0;
+    for (std::size_t i = 0; i < v_.size(); ++i) {
+      if (product_[i] == 0) continue;
+      const double part = std::abs(product_[i]) / moduli_[i];
+      largest = std::isfinite(part) ? std::max(largest, part) : 1;
+    }
+    return largest;
   }
 
   const MatrixPart& a_;

@@ -32,10 +32,17 @@ struct NullQuotient {
 /// entries, where they make the quotient look small. Collective where the matrix is a
 /// part of one.
 ///
+/// Where all entries of A between rows of w and columns of v are zeros, as in a symmetric
+/// matrix with two equal rows that have no diagonal, both sums are what rounding leaves
+/// in entries of v that should be zeros. So at last these are made zeros: if then
+///   max_i |A v|_i / (|A| |v|)_i
+/// is less than the quotient, it takes its place. No vector makes that small by chance.
+///
 /// @param symmetric  then w is v, and solve_transposed is not called
 /// @return ones at order 0. Where the last is zero and the first is too, it is the
 ///         smallest pivot that was taken as it is which is rounding.
-/// @par Cost    3 solves and, up to six times, 2 more and 4 products; symmetric: half
+/// @par Cost    3 solves and, up to six times, 2 more and 4 products; symmetric: half;
+///              two products at last
 /// @par Memory  singularity_bytes(), allocated inside
 [[nodiscard]] NullQuotient null_quotient(const MatrixPart& a, bool symmetric,
                                          const BlockOperator& solve,

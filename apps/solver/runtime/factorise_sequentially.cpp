@@ -49,6 +49,29 @@ void run_pieces(const FrontContext<T>& context, const NodePieces& pieces,
   run_in_threads(context, pieces, ask, done, report);
 }
 
+// Until a pivot is bad.
+template <class T>
+void run_nodes(const FrontContext<T>& context, const FactorInput& input,
+               std::span<const TaskId> order, FactorReport& report,
+               const std::function<void(double)>& progress) {
+  const TaskTree& tasks = input.tree.tasks;
+  report.tasks = static_cast<std::int64_t>(order.size());
+  Flops done = 0, work = 0;
+  for (const TaskId task : order) work += tasks.work(task);
+  for (const TaskId task : order) {
+    const auto node = static_cast<std::int32_t>(index(task));
+    if (input.pieces != nullptr)
+      run_pieces(context, *input.pieces, report, progress);
+    else
+      run_sequential_node(context, node);
+    if (context.log.failed()) return;
+    spill_node<T>(context, node, false, [] {});
+    if (input.file) input.file->wait();
+    done += tasks.work(task);
+    if (progress) progress(work > 0 ? done / work : 1);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -80,20 +103,8 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
                                 .pool = nullptr,
                                 .former = input.former,
                                 .low_rank = input.low_rank};
-  Flops done = 0, work = 0;
-  for (const TaskId task : order) work += tree.tasks.work(task);
-  report.tasks = static_cast<std::int64_t>(order.size());
-  for (const TaskId task : order) {
-    if (shared)
-      run_pieces(context, *input.pieces, report, progress);
-    else
-      run_sequential_node(context, static_cast<std::int32_t>(index(task)));
-    if (log.failed()) return tl::make_unexpected(*log.failure());
-    spill_node<T>(context, static_cast<std::int32_t>(index(task)), false, [] {});
-    if (input.file) input.file->wait();
-    done += tree.tasks.work(task);
-    if (progress) progress(work > 0 ? done / work : 1);
-  }
+  run_nodes(context, input, order, report, progress);
+  if (log.failed()) return tl::make_unexpected(*log.failure());
   report.allocated_peak = meter.peak();
   report.pivots = log.statistics();
   report.low_rank = factor.low_rank();

@@ -196,6 +196,43 @@ TEST(Trust, IsNotGivenToSingularSystemsWhosePivotsAreRounding) {
   }
 }
 
+// Two rows, and columns, are alike; where they have no diagonal null vectors meet zeros.
+Given with_equal_rows(std::mt19937& random, bool diagonal) {
+  Given a{std::uniform_int_distribution<>(3, 15)(random), {}};
+  std::uniform_int_distribution<> value(-3, 3);
+  for (std::int32_t j = 1; j < a.size; ++j)
+    for (std::int32_t i = j; i < a.size; ++i) {
+      if (random() % 2 == 0 || (i == 1 && !diagonal)) continue;
+      const double entry = value(random);
+      for (const auto& [row, column] : {std::pair(i, j), std::pair(j, i)}) {
+        if (i == j && row == i && column == j && a.entry.contains({i, j})) continue;
+        a.add(row, column, entry);
+        if (row == 1) a.add(0, column, entry);
+        if (column == 1) a.add(row, 0, entry);
+        if (row == 1 && column == 1) a.add(0, 0, entry);
+      }
+    }
+  for (std::int32_t i = 0; i < a.size; ++i) a.add(i, i, 0);
+  return a;
+}
+
+TEST(Trust, IsNotGivenToMatricesWithEqualRows) {
+  std::mt19937 random(20);
+  for (int round = 0; round < 150; ++round) {
+    const Given a = with_equal_rows(random, round % 3 == 0);
+    const Vector ones(static_cast<std::size_t>(a.size), 1);
+    for (const auto kind : {FactorKind::kLdlt, FactorKind::kLu})
+      for (const Precision precision : {Precision::kDouble, Precision::kSingle}) {
+        SolverOptions options = of_kind(kind);
+        options.precision = precision;
+        for (const Vector& b : {ones, product(a, ones)}) {
+          const Answer answer = solve(a.matrix(kind == FactorKind::kLdlt), options, b);
+          ASSERT_TRUE(answer.solution.doubts.singular) << round << ": " << a.text();
+        }
+      }
+  }
+}
+
 TEST(Trust, NullSpacesOfManyPartsAreCounted) {
   const std::vector<std::int32_t> parts = {94, 5, 96, 40, 1, 2};
   std::int32_t first = 0;

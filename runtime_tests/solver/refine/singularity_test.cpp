@@ -118,6 +118,32 @@ TEST(NullQuotient, IsNotZeroForHilbertMatrices) {
   }
 }
 
+// Rows and columns 0 and 1 are alike and have no diagonal: w, v = (1, -1, 0, 0), and all
+// entries between their rows and columns are zeros.
+TEST(NullQuotient, IsZeroWhereNullVectorsMeetNoEntries) {
+  constexpr int kEntries[4][4] = {
+      {0, 0, -2, 1}, {0, 0, -2, 1}, {-2, -2, 4, 0}, {1, 1, 0, -6}};
+  std::mt19937 random(4);
+  Dense m(4);
+  for (std::int32_t j = 0; j < 4; ++j)
+    for (std::int32_t i = 0; i < 4; ++i) m(i, j) = kEntries[i][j];
+  for (int instance = 0; instance < 20; ++instance) {
+    // Symmetric errors of an elimination, which are none between rows 0 and 1.
+    Dense near = with_rounding(random, m);
+    for (std::int32_t j = 0; j < 4; ++j)
+      for (std::int32_t i = 0; i < j; ++i) near(i, j) = near(j, i);
+    const Dense inverse = inverse_of(near);
+    if (inverse.size() < 4) continue;
+    const auto solve = product_with(inverse);
+    EXPECT_LE(null_quotient(square_from(m), true, solve, solve).last, kZeroQuotient);
+    EXPECT_LE(null_quotient(square_from(m), false, solve, solve).last, kZeroQuotient);
+  }
+  // Unlike ones are regular, however near: 1e-6 of an entry.
+  m(1, 2) = m(2, 1) = -2 * (1 + 1e-6L);
+  const auto solve = product_with(inverse_of(m));
+  EXPECT_GT(null_quotient(square_from(m), true, solve, solve).last, 1e-8);
+}
+
 TEST(NullQuotient, OfExtremes) {
   const BlockOperator none = [](std::span<double>, std::int32_t) {};
   EXPECT_EQ(null_quotient(SquareMatrix{{0, {0}, {}, {}}, {}}, true, none, none).last, 1);

@@ -47,6 +47,27 @@ TEST_P(Pool, ThrowsWhatATaskThrowsAndRunsOnAfterwards) {
   EXPECT_TRUE(ran);
 }
 
+// One number for each of its threads, which a pool inside of a task does not change.
+TEST_P(Pool, NumbersItsThreads) {
+  EXPECT_EQ(TaskPool::rank(), 0);
+  TaskPool pool(GetParam());
+  std::vector<std::atomic<int>> inside(GetParam());
+  std::atomic<bool> wrong = false;
+  for (int k = 0; k < 200; ++k)
+    pool.add(1, [&] {
+      const int rank = TaskPool::rank();
+      wrong = wrong || rank < 0 || rank >= GetParam() || inside[rank]++ != 0;
+      TaskPool inner(2);
+      inner.add(1, [] {});
+      inner.run();
+      wrong = wrong || TaskPool::rank() != rank;
+      --inside[rank];
+    });
+  pool.run();
+  EXPECT_FALSE(wrong);
+  EXPECT_EQ(TaskPool::rank(), 0);
+}
+
 // Only where the pool is run, and what is not begun by then is dropped.
 TEST_P(Pool, EndsWhereItsInterruptThrows) {
   const std::thread::id here = std::this_thread::get_id();

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "espalier/machine/memory_limits.h"
 #include "espalier/model/versioned_struct.h"
 #include "solver/api/c/handle.h"
+#include "solver/memory/process_memory.h"
 #include "solver/runtime/runtime.h"
 
 using namespace espalier;
@@ -109,18 +111,29 @@ int c_api::factorise(espalier_solver& handle) {
   return 0;
 }
 
-int c_api::factorise_with(espalier_solver& handle, const InputMatrix& matrix) {
+namespace {
+
+// Fronts come where the given matrix was.
+template <class Factors, class Matrix>
+int factorise_values_of(espalier_solver& handle, Factors& solver, Matrix&& matrix) {
   handle.factored = handle.has_values = false;
-  handle.solver->replace_values(matrix);
+  {
+    Matrix given = std::forward<Matrix>(matrix);
+    solver.replace_values(std::move(given));
+  }
+  if (handle.bounded) trim_heap();
   handle.has_values = true;
   return factorise(handle);
 }
 
+}  // namespace
+
+int c_api::factorise_with(espalier_solver& handle, InputMatrix&& matrix) {
+  return factorise_values_of(handle, *handle.solver, std::move(matrix));
+}
+
 int c_api::factorise_with(espalier_solver& handle, ComplexMatrix&& matrix) {
-  handle.factored = handle.has_values = false;
-  handle.complex->replace_values(std::move(matrix));
-  handle.has_values = true;
-  return factorise(handle);
+  return factorise_values_of(handle, *handle.complex, std::move(matrix));
 }
 
 namespace {
@@ -256,7 +269,10 @@ int espalier_solver_refactorise(espalier_solver* solver,
     need_one_process(handle, "refactorise");
     if (handle.transposed())
       return fail(EINVAL, "refactorise: of compressed rows; use factorise_values");
-    return factorise_with(handle, matrix_from(need(matrix, "matrix")));
+    const espalier_solver_matrix& given = need(matrix, "matrix");
+    handle.factored = false;
+    make_room_for_values(handle);
+    return factorise_with(handle, matrix_from(given));
   });
 }
 

@@ -139,8 +139,8 @@ void solve(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
 
 /// Factors the values that are there. @return 0 or -EDOM
 [[nodiscard]] int factorise(espalier_solver& handle);
-/// Takes new values first.
-[[nodiscard]] int factorise_with(espalier_solver& handle, const InputMatrix& matrix);
+/// Takes new values first; of the matrix nothing is left when fronts come.
+[[nodiscard]] int factorise_with(espalier_solver& handle, InputMatrix&& matrix);
 [[nodiscard]] int factorise_with(espalier_solver& handle, ComplexMatrix&& matrix);
 
 /// Numbers of two doubles.

@@ -72,7 +72,7 @@ int c_api::factorise_together(espalier_solver& handle, const double* values,
       real = handle.given->with_values(values);
   });
   return handle.complex ? factorise_with(handle, std::move(numbers))
-                        : factorise_with(handle, real);
+                        : factorise_with(handle, std::move(real));
 }
 
 int espalier_solver_communicator_create(espalier_solver_communicator** communicator,

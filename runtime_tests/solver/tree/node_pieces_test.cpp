@@ -1,0 +1,174 @@
+// How a node is cut for threads: by hand, and laws on random trees.
+
+#include "solver/tree/node_pieces.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "solver/matrix/grid.h"
+#include "solver/support/systems.h"
+
+namespace espalier::solver {
+namespace TEST_SOURCE {
+
+// Two chains of 40 fronts that meet in one: 5024 flops each, and 5006 the last. A piece
+// for two threads has a sixteenth of all: five fronts.
+TEST(NodePieces, OfTwoChainsAreFiveFrontsEach) {
+  constexpr std::int32_t kLength = 40;
+  SymmetricMatrix a;
+  a.size = 2 * kLength + 1;
+  a.column_start = {0};
+  for (std::int32_t j = 0; j < a.size; ++j) {
+    a.row.push_back(j);
+    a.value.push_back(4);
+    if (j + 1 < a.size) {
+      a.row.push_back(j == kLength - 1 ? a.size - 1 : j + 1);
+      a.value.push_back(1);
+    }
+    a.column_start.push_back(std::ssize(a.row));
+  }
+  AnalyseOptions options;
+  options.ordering = OrderingKind::kNatural;
+  options.amalgamation.relaxed = false;
+  options.bundles.bundle_work = 0;
+  const Analysis analysis = analyse(std::move(a), options);
+  ASSERT_EQ(analysis.symbolic.fronts(), 2 * kLength + 1);
+  AssemblyOptions assembly;
+  assembly.whole = true;
+  assembly.subtree_fraction = assembly.subtree_floor = assembly.chain_floor = 0;
+  const AssemblyTree tree = build_assembly_tree(analysis.symbolic, assembly);
+  const NodePieces cut = cut_into_pieces(analysis.symbolic, tree, 2);
+  ASSERT_EQ(cut.pieces.size(), 17U);
+  for (std::int32_t p = 0; p < 16; ++p) {
+    EXPECT_EQ(cut.pieces[p].first_front, 5 * p);
+    EXPECT_EQ(cut.pieces[p].last_front, 5 * p + 4);
+    EXPECT_EQ(cut.parent[p], p == 7 ? 16 : p + 1);
+    EXPECT_EQ(cut.children[p], p % 8 == 0 ? 0 : 1);
+    EXPECT_EQ(cut.work[p], 5 * 5024);
+    EXPECT_EQ(cut.panels[p], 5 * 2 * p);
+  }
+  EXPECT_EQ(cut.parent[16], -1);
+  EXPECT_EQ(cut.children[16], 2);
+  EXPECT_EQ(cut.work[16], 5006);
+  EXPECT_EQ(cut.stack_entries, 2);
+}
+
+struct Instance {
+  explicit Instance(std::mt19937& random)
+      : analysis(
+            analyse(random_spd(random, draw(random, 20, 300)), random_analysis(random))),
+        options(random_assembly(random)) {
+    options.whole = true;
+    options.tiled_order = draw(random, 1, 40);
+    options.subtree_floor = draw(random, 0, 3) * 1e4;
+    tree = build_assembly_tree(analysis.symbolic, options);
+  }
+  Analysis analysis;
+  AssemblyOptions options;
+  AssemblyTree tree;
+};
+
+// Every front is in one piece, every grain too; whatever leaves a piece does so from its
+// last front, to the piece of that one's parent.
+void expect_cut(const Symbolic& symbolic, const AssemblyTree& tree,
+                const NodePieces& cut) {
+  std::int32_t next = 0;
+  std::vector<std::int32_t> children(cut.pieces.size(), 0);
+  for (std::size_t p = 0; p < cut.pieces.size(); ++p) {
+    const AssemblyTree::Node& piece = cut.pieces[p];
+    ASSERT_EQ(piece.first_front, next);
+    next = piece.last_front + 1;
+    for (std::int32_t s = piece.first_front; s < next; ++s) {
+      ASSERT_EQ(cut.of_front[s], static_cast<std::int32_t>(p));
+      const std::int32_t parent = symbolic.parent[s];
+      if (s < piece.last_front && parent >= 0) ASSERT_LE(parent, piece.last_front);
+    }
+    const std::int32_t above = symbolic.parent[piece.last_front];
+    ASSERT_EQ(cut.parent[p], above < 0 ? -1 : cut.of_front[above]);
+    if (above >= 0) ++children[cut.of_front[above]];
+    if (piece.tiled) {
+      ASSERT_EQ(piece.first_front, piece.last_front);
+      ASSERT_TRUE(tree.is_tiled[piece.last_front]);
+    }
+    ASSERT_LE(piece.stack_entries, cut.stack_entries);
+    ASSERT_LE(piece.index_entries, cut.index_entries);
+  }
+  ASSERT_EQ(next, symbolic.fronts());
+  ASSERT_EQ(children, cut.children);
+  for (const IndexRange& grain : tree.grains)
+    ASSERT_EQ(cut.of_front[grain.begin], cut.of_front[grain.end - 1]);
+}
+
+// What threads have at most: pieces in postorder, of which any `threads` that are ready
+// run at once, the children's blocks beside them, in all ways to choose by chance.
+Bytes replayed_peak(std::mt19937& random, const AssemblyTree& tree,
+                    const NodePieces& cut) {
+  const auto pieces = cut.pieces.size();
+  const Bytes stack =
+      PageBuffer::footprint(cut.stack_entries * tree.entry_bytes +
+                            cut.index_entries * static_cast<Bytes>(sizeof(std::int32_t)));
+  std::vector<std::int32_t> left = cut.children;
+  std::vector<std::size_t> ready, running;
+  Bytes blocks = 0, peak = 0;
+  for (std::size_t p = 0; p < pieces; ++p)
+    if (left[p] == 0) ready.push_back(p);
+  while (!ready.empty() || !running.empty()) {
+    const bool begins = running.size() < static_cast<std::size_t>(cut.threads) &&
+                        !ready.empty() && (running.empty() || draw(random, 0, 1) == 1);
+    auto& from = begins ? ready : running;
+    const auto place = from.begin() + draw(random, 0, static_cast<int>(from.size()) - 1);
+    const std::size_t p = *place;
+    from.erase(place);
+    if (begins) {
+      running.push_back(p);
+      blocks += cut.pieces[p].contribution_bytes;
+      peak = std::max(peak, blocks);
+      continue;
+    }
+    for (std::size_t c = 0; c < p; ++c)
+      if (cut.parent[c] == static_cast<std::int32_t>(p))
+        blocks -= cut.pieces[c].contribution_bytes;
+    const std::int32_t above = cut.parent[p];
+    if (above >= 0 && --left[above] == 0) ready.push_back(above);
+  }
+  return tree.nodes[0].factor_bytes + cut.threads * stack + peak;
+}
+
+TEST(NodePieces, HaveWholeGrainsAndWhatTheirBytesSay) {
+  std::mt19937 random(97);
+  std::int64_t pieces = 0, tiled = 0, tight = 0;
+  for (int round = 0; round < 200; ++round) {
+    const Instance instance(random);
+    const Symbolic& symbolic = instance.analysis.symbolic;
+    for (const std::int32_t threads : {1, 2, 7}) {
+      const NodePieces cut = cut_into_pieces(symbolic, instance.tree, threads);
+      expect_cut(symbolic, instance.tree, cut);
+      const Bytes most = cut.bytes(instance.tree);
+      const Bytes peak = replayed_peak(random, instance.tree, cut);
+      ASSERT_LE(peak, most);
+      ASSERT_FALSE(HasFailure()) << describe(instance.analysis, instance.options);
+      pieces += std::ssize(cut.pieces);
+      tiled += std::ranges::count_if(cut.pieces, &AssemblyTree::Node::tiled);
+      tight += 3 * peak >= 2 * most;
+    }
+  }
+  EXPECT_GT(pieces, 5000);
+  EXPECT_GT(tiled, 500);
+  EXPECT_GT(tight, 100);
+}
+
+TEST(NodePieces, AreNotForLittleWork) {
+  AssemblyOptions options;
+  options.whole = true;
+  const auto threads = [&](std::int32_t side) {
+    const Analysis analysis = analyse(make_grid({side, side, side}), AnalyseOptions{});
+    return useful_threads(build_assembly_tree(analysis.symbolic, options), 64);
+  };
+  EXPECT_EQ(threads(4), 1);
+  EXPECT_GT(threads(20), 4);
+}
+
+}  // namespace TEST_SOURCE
+}  // namespace espalier::solver
