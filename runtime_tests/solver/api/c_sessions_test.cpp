@@ -329,6 +329,58 @@ TEST(CSessions, SaveAMatrixByRowsAsItIs) {
   expect_solves(Handle(loaded), matrix);
 }
 
+// A symmetric matrix by its lower triangle, as triplets from 0 on.
+espalier_solver_input lower_of(std::int32_t order, const std::vector<std::int32_t>& rows,
+                               const std::vector<std::int32_t>& columns,
+                               const std::vector<double>& values) {
+  espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+  input.order = order;
+  input.entries = std::ssize(rows);
+  input.format = ESPALIER_SOLVER_TRIPLETS;
+  input.symmetry = ESPALIER_SOLVER_SYMMETRIC;
+  input.rows = rows.data();
+  input.columns = columns.data();
+  input.values = values.data();
+  return input;
+}
+
+// Of the others' block (1 2 0; 2 4 0; 0 0 5), whatever the kept variables 3 and 4 are.
+TEST(CSessions, TellsTheRankOfWhatIsEliminated) {
+  const std::vector<std::int32_t> rows = {0, 1, 1, 2, 3, 3, 4, 4};
+  const std::vector<std::int32_t> columns = {0, 0, 1, 2, 0, 3, 2, 4};
+  const std::vector<double> values = {1, 2, 4, 5, 1, 7, 2, 9};
+  const std::vector<std::int32_t> kept = {3, 4};
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.schur = kept.data();
+  options.schur_count = 2;
+  const Handle solver = factored(lower_of(5, rows, columns, values), &options);
+  const espalier_solver_statistics facts = statistics_of(solver);
+  EXPECT_EQ(facts.rank, 2);
+  EXPECT_EQ(facts.structural_rank, 3);
+  EXPECT_EQ(facts.singular, 1);
+  EXPECT_EQ(statistics_of(factored(lower_of(5, rows, columns, values))).rank, 5);
+}
+
+// The Laplacian of a triangle, as L L^T in single precision, whose pivots are rounding.
+TEST(CSessions, OfASingularMatrixTheRankIsLessThanTheOrder) {
+  const std::vector<std::int32_t> rows = {0, 1, 2, 1, 2, 2}, columns = {0, 0, 0, 1, 1, 2};
+  const std::vector<double> values = {2, -1, -1, 2, -1, 2};
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.precision = ESPALIER_SOLVER_SINGLE;
+  for (const std::int32_t kind :
+       {ESPALIER_SOLVER_KIND_AUTO, ESPALIER_SOLVER_KIND_CHOLESKY,
+        ESPALIER_SOLVER_KIND_LDLT}) {
+    options.kind = kind;
+    const Handle solver = analyse(lower_of(3, rows, columns, values), &options);
+    ASSERT_EQ(espalier_solver_plan(solver.get(), INT64_MAX), 0);
+    const int status = espalier_solver_factorise(solver.get());
+    if (kind == ESPALIER_SOLVER_KIND_CHOLESKY && status == -EDOM) continue;
+    ASSERT_EQ(status, 0);
+    EXPECT_EQ(statistics_of(solver).singular, 1) << kind;
+    EXPECT_EQ(statistics_of(solver).rank, 2) << kind;
+  }
+}
+
 TEST(CSessions, TellsOfAMatrixByRowsWhatItTellsOfOneByColumns) {
   const Rows a(12, 5);
   const std::vector<std::int32_t> kept = {7, 2, 11};

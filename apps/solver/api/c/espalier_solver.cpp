@@ -146,7 +146,7 @@ void fill(const espalier_solver& handle, espalier_solver_statistics& out) {
   out.kind = static_cast<std::int32_t>(solver.kind()) + ESPALIER_SOLVER_KIND_CHOLESKY;
   out.precision = solver.precision() == Precision::kSingle ? ESPALIER_SOLVER_SINGLE
                                                            : ESPALIER_SOLVER_DOUBLE;
-  out.structural_rank = solver.prepared().structural_rank;
+  out.structural_rank = solver.prepared().structural_rank - analysis.symbolic.kept();
   out.singular = solver.singular() ? 1 : 0;
   out.factor_entries = analysis.symbolic.factor_entries;
   out.factor_flops = analysis.symbolic.factor_flops;
@@ -322,6 +322,19 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
   });
 }
 
+namespace {
+
+// Of all variables but the kept ones. A null vector may be known where no pivot was zero.
+std::int32_t estimated_rank(const espalier_solver& handle,
+                            const espalier_solver_statistics& facts) {
+  const std::int64_t lacks = std::max<std::int64_t>(facts.null_space, facts.singular);
+  const std::int64_t order = facts.order - handle.factoring().analysis().symbolic.kept();
+  return static_cast<std::int32_t>(
+      std::min<std::int64_t>(facts.structural_rank, order - std::min(lacks, order)));
+}
+
+}  // namespace
+
 int espalier_solver_read_statistics(const espalier_solver* solver,
                                     espalier_solver_statistics* statistics) {
   return guarded([&] {
@@ -332,9 +345,7 @@ int espalier_solver_read_statistics(const espalier_solver* solver,
     fill(handle.run, all);
     fill(handle.solution, all);
     all.failed_column = handle.failed_column;
-    if (handle.factored)
-      all.rank = static_cast<std::int32_t>(
-          std::min<std::int64_t>(all.structural_rank, all.order - all.null_space));
+    if (handle.factored) all.rank = estimated_rank(handle, all);
     give_versioned(all, kStatisticsSizes, "statistics", out);
     return 0;
   });
