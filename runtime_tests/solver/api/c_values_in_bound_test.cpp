@@ -15,8 +15,8 @@ namespace TEST_SOURCE {
 
 // A grid of seven points with other values on either side, or its lower triangle.
 struct Grid {
-  Grid(std::int32_t side, bool symmetric, bool complex)
-      : order(side * side * side), parts(complex ? 2 : 1), symmetric(symmetric) {
+  Grid(std::int32_t side, bool one_triangle, bool complex)
+      : order(side * side * side), parts(complex ? 2 : 1), symmetric(one_triangle) {
     const std::int32_t step[] = {1, side, side * side};
     for (std::int32_t p = 0; p < order; ++p) {
       put(p, p, 6);
@@ -92,15 +92,15 @@ TEST_P(ValuesInBound, LeaveTheProcessInsideIt) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ValuesInBound,
-                         testing::Values(Case{"ComplexGeneral", 22, false, true, false},
-                                         Case{"ComplexGeneralOutOfCore", 26, false, true,
-                                              true},
-                                         Case{"ComplexSymmetric", 24, true, true, false},
-                                         Case{"General", 26, false, false, false},
-                                         Case{"GeneralOutOfCore", 26, false, false, true},
-                                         Case{"Symmetric", 30, true, false, false}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, ValuesInBound,
+    testing::Values(Case{"ComplexGeneral", 22, false, true, false},
+                    Case{"ComplexGeneralOutOfCore", 26, false, true, true},
+                    Case{"ComplexSymmetric", 24, true, true, false},
+                    Case{"General", 26, false, false, false},
+                    Case{"GeneralOutOfCore", 26, false, false, true},
+                    Case{"Symmetric", 30, true, false, false}),
+    [](const auto& instance) { return std::string(instance.param.name); });
 
 // A band of many entries and little fill, by the interface of compressed columns.
 TEST(ValuesInBound, OfABandWithLittleFill) {

@@ -83,7 +83,7 @@ TEST(NodeTeam, TellsItsProgressWhereItWasCalled) {
 
 // What is asked throws: no thread is left at work, and all can be done again.
 TEST(NodeTeam, EndsWhereItsInterruptThrows) {
-  Shared shared(grid(14), FactorKind::kLu, 2);
+  Shared shared(grid(14), FactorKind::kLdlt, 2);
   Factor<double> factor(shared.analysis.symbolic, shared.tree);
   std::vector<PageBuffer> contributions(1);
   const PivotOptions pivoting;
