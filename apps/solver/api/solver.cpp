@@ -193,7 +193,7 @@ bool Solver::Impl::may_be_whole() const {
 // Operations, of complex numbers four of real ones, from which on a factorisation is the
 // runtime's.
 Flops Solver::Impl::whole_flops(FactorKind kind) const {
-  constexpr Flops kOneWorker = 4e9, kSeveral = 8e8;
+  constexpr Flops kOneWorker = 4e9, kSeveral = 4e9;
   const int real = numeric_->parts() * numeric_->parts();
   const Flops given =
       options_.runtime_flops.value_or(options_.workers == 1 ? kOneWorker : kSeveral);
@@ -223,11 +223,6 @@ void Solver::Impl::take_tree(AssemblyTree&& tree) {
       threads > 1 ? cut_into_pieces(analysis_.symbolic, tree_, threads) : NodePieces();
 }
 
-// Whether threads take pieces of the only node: they have more memory than one of them.
-bool Solver::Impl::shares_node() const {
-  return pieces_.pieces.size() > 1 && !bound_ && !options_.budget;
-}
-
 PivotOptions Solver::Impl::pivot_options() const {
   PivotOptions pivoting;
   // A semidefinite matrix goes on as L D L^T, which tells its null space.
@@ -248,14 +243,16 @@ FactorInput Solver::Impl::input(const Grouping& of) const {
           of.tree,
           pivot_options(),
           file_,
-          bound_ ? memory_.tree_bound(*bound_) : memory_.tree_least,
+          bound_         ? memory_.tree_bound(*bound_)
+          : shares_node_ ? pieces_.bytes(tree_)
+                         : memory_.tree_least,
           options_.record_run,
           lease_ ? &lease_->held() : nullptr,
           {},
           !bound_ && !processes_,
           nullptr,
           {},
-          shares_node() ? &pieces_ : nullptr};
+          shares_node_ ? &pieces_ : nullptr};
 }
 
 LowRankOptions Solver::Impl::low_rank_options() const {

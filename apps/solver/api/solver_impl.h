@@ -241,7 +241,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] FactorInput input(const Grouping& of) const;
   [[nodiscard]] PivotOptions pivot_options() const;
   [[nodiscard]] LowRankOptions low_rank_options() const;
-  [[nodiscard]] bool shares_node() const;
+  [[nodiscard]] bool may_share_node(std::optional<Bytes> bound);
+  [[nodiscard]] Bytes bytes_for_threads() const;
   void measure_entries();
   void measure_entries_together();
   [[nodiscard]] bool put_again(const InputMatrix& matrix);
@@ -345,6 +346,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   std::int32_t tree_workers_ = 1;  // that the tree was built for
   bool whole_ = false;             // one node, without a runtime
   NodePieces pieces_;              // of that, for several threads; none: it is one's
+  bool shares_node_ = false;       // they take its pieces, under the plan at hand
   AssemblyTree tree_;
   Runtime* given_runtime_ = nullptr;
   std::optional<Runtime> own_runtime_;

@@ -210,6 +210,16 @@ Bytes Solver::Impl::most_inside() const {
       memory_.reserve);
 }
 
+// Of a bound, where threads take pieces of the only node: beside what the reserve has for
+// one of them.
+Bytes Solver::Impl::bytes_for_threads() const {
+  const std::int32_t threads = pieces_.threads;
+  const Bytes scratch =
+      PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_, accounted_kind()));
+  return checked_add(pieces_.bytes(tree_), runtime_reserve(threads) - runtime_reserve(1) +
+                                               checked_mul(threads - 1, scratch));
+}
+
 // What of every bound is for delayed pivots.
 Bytes Solver::Impl::delay_reserve(FactorKind kind) const {
   constexpr Bytes kDefault = Bytes{1} << 20;
@@ -224,9 +234,13 @@ Bytes Solver::Impl::more_for_delays(Bytes bound) const {
   constexpr Bytes kPart = 4;
   if (options_.delay_reserve || tree_.kind == FactorKind::kCholesky) return 0;
   const bool alone = workers() == 1 && !processes_ && !spills();
-  const Bytes used = alone ? std::max(memory_.tree_least, solve_bytes(at_hand(), kBlock))
+  const Bytes tree = shares_node_ ? bytes_for_threads() : memory_.tree_least;
+  const Bytes used = alone ? std::max(tree, solve_bytes(at_hand(), kBlock))
                            : most_inside() - memory_.reserve;
-  return std::max(memory_.spare(bound, spills()) / kPart, memory_.beyond(bound, used));
+  const Bytes part = memory_.spare(bound, spills()) / kPart;
+  const Bytes most = memory_.tree_bound(bound) - tree;
+  return std::max(shares_node_ ? std::min(part, most) : part,
+                  memory_.beyond(bound, used));
 }
 
 // Those of a Cholesky factor in double precision need none.

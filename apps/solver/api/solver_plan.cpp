@@ -7,6 +7,7 @@
 
 #include "solver/api/solver_processes.h"
 #include "solver/memory/address_space.h"
+#include "solver/runtime/blas_threads.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"
 
@@ -98,6 +99,24 @@ Bytes Solver::Impl::bound_for_tree() const {
   return bound_ ? memory_.tree_bound(*bound_) : std::numeric_limits<Bytes>::max();
 }
 
+// Whether threads take pieces of the only node: they have more memory than one of them.
+// What BLAS keeps for each is resident before, and takes a while to bring about.
+bool Solver::Impl::may_share_node(std::optional<Bytes> bound) {
+  constexpr Flops kWorthWarmingUp = 3e8;
+  if (pieces_.pieces.size() < 2 || options_.budget) return false;
+  if (!bound) return true;
+  const Bytes needed = bytes_for_threads();
+  if (tree_.tasks.work(task_id(0)) < kWorthWarmingUp ||
+      memory_.tree_bound(*bound) < checked_add(needed, blas_bytes(pieces_.threads)))
+    return false;
+  const OneBlasThread one_thread;
+  SharedWarmUp warm(pieces_.threads);
+  warm.call_from_threads();
+  measured_ = false;
+  measure();
+  return !warm.has_failed() && memory_.tree_bound(*bound) >= needed;
+}
+
 tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   if (processes_) return plan_together(bound);
   if (bound) {
@@ -122,6 +141,7 @@ tl::expected<void, Infeasible> Solver::Impl::plan(std::optional<Bytes> bound) {
   check_room(bound);
   if (bound) bound = within_address_space(*bound);
   bound_ = bound;
+  shares_node_ = may_share_node(bound);
   if (bound) memory_.delays = more_for_delays(*bound);
   file_.reset();
   if (spills()) choose_spilled();

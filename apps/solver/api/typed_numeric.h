@@ -39,9 +39,9 @@ class TypedNumeric : public Numeric {
     given.former = former;
     FactorReport report;
     try {
-      auto factor = runtime != nullptr
-                        ? compute_in_pool(given, *runtime, plan, report, progress)
-                        : compute_here(given, report, progress);
+      auto factor = runtime == nullptr && given.pieces == nullptr
+                        ? compute_here(given, report, progress)
+                        : compute_in_pool(given, runtime, plan, report, progress);
       if (!factor) return tl::make_unexpected(factor.error());
       factor_ = std::move(*factor);
     } catch (...) {
@@ -235,13 +235,14 @@ class TypedNumeric : public Numeric {
   // The last factor's pages serve this one. From the second on, which says that there may
   // be a third, others wait for the next, too, where they may.
   [[nodiscard]] tl::expected<Factor<T>, NotPositiveDefinite> compute_in_pool(
-      FactorInput& input, const Runtime& runtime, const espalier_plan* plan,
+      FactorInput& input, const Runtime* runtime, const espalier_plan* plan,
       FactorReport& report, const std::function<void(double)>& progress) {
     const bool keeps = pool_ != nullptr && input.keeps_pages;
     if (!pool_) pool_ = std::make_unique<PagePool>(input.pool_limit, input.resident);
     if (keeps) pool_->raise_limit(limit_with_panels(input));
     input.pool = pool_.get();
-    auto factor = compute(input, runtime, plan, report, progress);
+    auto factor = runtime != nullptr ? compute(input, *runtime, plan, report, progress)
+                                     : compute_here(input, report, progress);
     if (!keeps) pool_->keep_at_most(0);
     return factor;
   }

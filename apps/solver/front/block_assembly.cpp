@@ -29,8 +29,8 @@ BlockAssembly<T>::BlockAssembly(const FrontContext<T>& context, Front<T>& front,
   for (auto c = tree.first_child[front.front()]; c >= 0; c = tree.next_sibling[c]) {
     const std::span of_child(positions, context_.symbolic.rows_of(c).size());
     front.child_positions(c, of_child);
-    children_.push_back(
-        {c, of_child, &context.contribution_of(c), front.child_strips(children_.size())});
+    children_.push_back({c, of_child, &context.contributions[tree.node_of_front[c]],
+                         front.child_strips(children_.size())});
     positions += of_child.size();
   }
 }

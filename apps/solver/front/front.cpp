@@ -100,9 +100,8 @@ void Front<T>::add_child(std::int32_t child, const T* contribution,
                     first, last);
       continue;
     }
-    const T* const source = contribution != nullptr
-                                ? contribution
-                                : context_.contribution_of(child).template as<T>();
+    const T* const source =
+        contribution != nullptr ? contribution : context_.contribution_of(child);
     add_columns(child, side, source + before, positions, first, last);
   }
 }

@@ -23,6 +23,7 @@
 #include "solver/symbolic/symbolic.h"
 #include "solver/tree/assembly_tree.h"
 #include "solver/tree/front_storage.h"
+#include "solver/tree/node_pieces.h"
 
 namespace espalier::solver {
 
@@ -34,7 +35,7 @@ struct FrontContext {
   const AssemblyTree& tree;
   const PivotOptions& pivoting;
   Factor<T>& factor;
-  std::span<PageBuffer> contributions;  ///< of each node: its last front's block …
+  std::span<PageBuffer> contributions;  ///< of each node: its last front's block
   PivotLog& log;
   DelayReserve& reserve;
   const WorkerScratch& scratch;
@@ -64,18 +65,21 @@ struct FrontContext {
     return delays != nullptr ? delays->delayed_out() : 0;
   }
   LowRankOptions low_rank{};  ///< for nodes that are AssemblyTree::Node::low_rank
-  /// … or where threads share a node, of each of its pieces: NodePieces::of_front.
-  std::span<const std::int32_t> piece_of_front{};
+  /// Where threads share a node: its pieces, whose last fronts' blocks stand in `blocks`,
+  /// at NodePieces::block_at, in the place of `contributions`. Null: they do not.
+  const NodePieces* pieces = nullptr;
+  T* blocks = nullptr;
 
   /// Of a front that is the last of its node, or piece.
-  [[nodiscard]] PageBuffer& contribution_of(std::int32_t front) const {
-    return contributions[piece_of_front.empty() ? tree.node_of_front[front]
-                                                : piece_of_front[front]];
+  [[nodiscard]] T* contribution_of(std::int32_t front) const {
+    return pieces != nullptr ? blocks + pieces->block_at[pieces->of_front[front]]
+                             : contributions[tree.node_of_front[front]].template as<T>();
   }
 
   /// The parent has a child's contribution block.
   void release_contribution(std::int32_t child) const {
-    contribution_of(child).release();
+    if (pieces != nullptr) return;
+    contributions[tree.node_of_front[child]].release();
     if (LowRankPanel* const panel = factor.low_rank_of(child))
       panel->contribution.reset();
   }

@@ -31,9 +31,9 @@ bool compute_compressed(const TileShape& shape, const TileTask& task, Front<T>& 
 template <class T>
 void run_fronts(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
-  FrontStack<T> stack(sizes.stack_entries, sizes.index_entries, context.meter,
-                      context.pool);
-  NodeRun<T>(context, sizes, 0, context.contributions[node], stack).run();
+  FrontStack<T> stack(sizes, context.meter, context.pool);
+  NodeRun<T>(context, sizes, 0, context.contributions[node].template as<T>(), stack)
+      .run();
 }
 
 // The same operations as on many workers, in an order of their own.

@@ -46,7 +46,7 @@ bool is_small_front(const Symbolic& symbolic, const AssemblyTree& tree,
 
 template <class T>
 NodeRun<T>::NodeRun(const FrontContext<T>& context, const AssemblyTree::Node& node,
-                    std::int64_t panels, PageBuffer& output, FrontStack<T>& stack)
+                    std::int64_t panels, T* output, FrontStack<T>& stack)
     : context_(context),
       symbolic_(context.symbolic),
       tree_(context.tree),
@@ -54,7 +54,7 @@ NodeRun<T>::NodeRun(const FrontContext<T>& context, const AssemblyTree::Node& no
       stack_(stack),
       storage_(context.factor.storage[tree_.node_of_front[node.first_front]]),
       panel_(storage_.template as<T>() + panels),
-      output_(output.template as<T>()) {}
+      output_(output) {}
 
 template <class T>
 void NodeRun<T>::run() {
@@ -199,7 +199,7 @@ bool NodeRun<T>::takes_blocks_alone(std::int32_t s) const {
 template <class T>
 std::int64_t NodeRun<T>::add_children(std::int32_t s, const FrontStorage<T>& storage) {
   const std::int64_t on_stack = entries_of_children(s);
-  const T* block = stack_.entries() + top_ - on_stack;
+  const T* block = stack_.entries + top_ - on_stack;
   for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
     if (tree_.is_joined(c)) continue;
     const Trapezoid layout = tree_.contribution(symbolic_, c);
@@ -310,14 +310,14 @@ void NodeRun<T>::note_panel(std::int32_t s, std::int64_t entries) {
 
 template <class T>
 T* NodeRun<T>::top_block(std::int32_t s) {
-  return stack_.entries() + top_ - contribution_entries(s);
+  return stack_.entries + top_ - contribution_entries(s);
 }
 
 template <class T>
 T* NodeRun<T>::push(std::int32_t s) {
-  T* const place = stack_.entries() + top_;
+  T* const place = stack_.entries + top_;
   const std::int64_t end = top_ + contribution_entries(s);
-  std::fill(place, stack_.entries() + std::clamp(stack_.written, top_, end), T{0});
+  std::fill(place, stack_.entries + std::clamp(stack_.written, top_, end), T{0});
   stack_.written = std::max(stack_.written, end);
   return place;
 }
@@ -329,7 +329,7 @@ std::int64_t NodeRun<T>::assemble(Front<T>& front) {
   const std::int32_t order = front.storage().panel_layout.rows();
   front.add_original(0, symbolic_.pivots(s));
   const std::int64_t on_stack = entries_of_children(s);
-  const T* block = stack_.entries() + top_ - on_stack;
+  const T* block = stack_.entries + top_ - on_stack;
   for (std::int32_t c = tree_.first_child[s]; c >= 0; c = tree_.next_sibling[c]) {
     const bool inside = c >= node_.first_front;
     const bool joined = tree_.is_joined(c);

@@ -17,21 +17,25 @@ namespace espalier::solver {
 /// one on top of the other, and positions of rows.
 template <class T>
 struct FrontStack {
-  /// @param stack_entries, index_entries  of AssemblyTree::Node: the most of all nodes
-  ///                                      that are to use it, one after the other
-  FrontStack(std::int64_t stack_entries, std::int64_t index_entries, MemoryMeter* meter,
-             PagePool* pool)
-      : memory(bytes(stack_entries, index_entries), meter, pool),
-        positions(reinterpret_cast<std::int32_t*>(entries() + stack_entries)),
-        written(pool != nullptr ? stack_entries : 0) {}
+  /// Memory of its own, for one node.
+  FrontStack(const AssemblyTree::Node& node, MemoryMeter* meter, PagePool* pool)
+      : memory(bytes(node.stack_entries, node.index_entries), meter, pool),
+        entries(memory.template as<T>()),
+        positions(reinterpret_cast<std::int32_t*>(entries + node.stack_entries)),
+        written(pool != nullptr ? node.stack_entries : 0) {}
+  /// bytes(stack_entries, …) of any content, for all nodes that need no more.
+  FrontStack(std::byte* place, std::int64_t stack_entries)
+      : entries(reinterpret_cast<T*>(place)),
+        positions(reinterpret_cast<std::int32_t*>(entries + stack_entries)),
+        written(stack_entries) {}
   [[nodiscard]] static Bytes bytes(std::int64_t stack_entries,
                                    std::int64_t index_entries) {
     return stack_entries * static_cast<Bytes>(sizeof(T)) +
            index_entries * static_cast<Bytes>(sizeof(std::int32_t));
   }
-  [[nodiscard]] T* entries() const { return memory.template as<T>(); }
 
   PageBuffer memory;
+  T* entries;
   std::int32_t* positions;
   std::int64_t written;  ///< entries so far: fresh pages are zero beyond
 };
@@ -45,7 +49,7 @@ class NodeRun {
   /// @param panels  entries of the storage of the tree's node before the first panel
   /// @param output  the last front's contribution block, zeroed
   NodeRun(const FrontContext<T>& context, const AssemblyTree::Node& node,
-          std::int64_t panels, PageBuffer& output, FrontStack<T>& stack);
+          std::int64_t panels, T* output, FrontStack<T>& stack);
 
   /// Frees the contribution blocks of children that are not among the fronts. A bad pivot
   /// goes to the log and ends it, as one of an earlier column does that is there.

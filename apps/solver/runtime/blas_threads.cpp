@@ -105,6 +105,16 @@ void SharedWarmUp::call() noexcept {
   wait_for(done_, threads_);
 }
 
+void SharedWarmUp::call_from_threads() noexcept {
+  std::vector<std::jthread> threads;
+  try {
+    while (std::ssize(threads) < threads_) threads.emplace_back([this] { call(); });
+  } catch (...) {
+    abandon(threads_ - static_cast<std::int32_t>(threads.size()));
+  }
+}
+
+// For threads that will not come.
 void SharedWarmUp::abandon(std::int32_t threads) noexcept {
   has_failed_ = true;
   arrived_ += threads;

@@ -28,13 +28,14 @@ class SharedWarmUp {
 
   /// By each of the threads; returns when all have called BLAS.
   void call() noexcept;
-  /// For `threads` of them that will not come.
-  void abandon(std::int32_t threads) noexcept;
+  /// By threads of their own, which end with it, or as many as the system allows.
+  void call_from_threads() noexcept;
   /// Whether a thread had no memory for its operands.
   [[nodiscard]] bool has_failed() const { return has_failed_.load(); }
 
  private:
   void call_together();
+  void abandon(std::int32_t threads) noexcept;
 
   std::int32_t threads_;
   std::atomic<std::int32_t> arrived_{0}, done_{0};

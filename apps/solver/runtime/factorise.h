@@ -48,8 +48,8 @@ struct FactorInput {
   PagePool* pool = nullptr;
   /// Panels of an earlier factor under the same tree, by nodes, for keeps_pages.
   std::span<PageBuffer> former{};
-  /// Without a runtime: how threads share a tree that is one node. Null: the calling one
-  /// does it all.
+  /// Without a runtime: how threads share a tree that is one node, with pages of the
+  /// pool; null: the calling one does it all.
   const NodePieces* pieces = nullptr;
   /// In place of the plan's bound, which suffices whatever compression leaves: a smaller
   /// one, which may or may not do.

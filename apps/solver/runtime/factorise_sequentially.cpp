@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "espalier/model/clock.h"
@@ -45,7 +46,6 @@ void run_pieces(const FrontContext<T>& context, const NodePieces& pieces,
   const Flops work = context.tree.tasks.work(task_id(0));
   Interrupt ask;
   if (progress) ask = Paced([&] { progress(std::min(1.0, done / work)); });
-  report.booked_peak = pieces.bytes(context.tree);
   run_in_threads(context, pieces, ask, done, report);
 }
 
@@ -87,6 +87,11 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
   const WorkerScratch scratch(shared ? input.pieces->threads : 1,
                               scratch_bytes(input.symbolic, tree, tree.kind),
                               shared ? TaskPool::rank : nullptr);
+  std::optional<PagePool> own_pool;
+  PagePool* pool = nullptr;
+  if (shared)
+    pool = input.pool != nullptr ? input.pool
+                                 : &own_pool.emplace(input.pool_limit, input.resident);
   Factor<T> factor(input.symbolic, tree);
   std::vector<PageBuffer> contributions(tree.nodes.size());
   const FrontContext<T> context{.symbolic = input.symbolic,
@@ -100,18 +105,20 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
                                 .scratch = scratch,
                                 .file = input.file.get(),
                                 .meter = &meter,
-                                .pool = nullptr,
+                                .pool = pool,
                                 .former = input.former,
                                 .low_rank = input.low_rank};
   run_nodes(context, input, order, report, progress);
   if (log.failed()) return tl::make_unexpected(*log.failure());
   report.allocated_peak = meter.peak();
+  if (shared) report.booked_peak = input.pieces->bytes(tree);
   report.pivots = log.statistics();
   report.low_rank = factor.low_rank();
   report.seconds = since(start);
   if (!shared) report.busy_seconds = report.seconds;
   if (input.symbolic.kept() > 0) factor.kept = std::move(contributions.back());
   factor.forget_meter();
+  if (own_pool) factor.forget_pool();
   factor.file = input.file;
   return factor;
 }

@@ -1,5 +1,6 @@
 #include "solver/runtime/node_team.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,9 +10,9 @@
 
 #include "espalier/model/clock.h"
 #include "solver/front/flush_subnormals.h"
-#include "solver/front/front_tasks.h"
 #include "solver/front/node_run.h"
 #include "solver/front/tile_work.h"
+#include "solver/memory/page_buffer.h"
 
 namespace espalier::solver {
 namespace {
@@ -58,10 +59,6 @@ class OpenFront {
     return {std::move(ready), graph_.done()};
   }
 
-  void release_children() const {
-    for (const auto& [child, positions] : children_) context_.release_contribution(child);
-  }
-
  private:
   void assemble(std::int32_t slice) {
     const BlockColumn<T> column = slice_of(front_.storage(), slice, shape_.slices);
@@ -90,34 +87,52 @@ class NodeTeam {
            std::atomic<Flops>& done)
       : node_context_(context),
         cut_(cut),
-        blocks_(cut.pieces.size()),
         context_(context),
         children_left_(cut.pieces.size()),
         fronts_(cut.pieces.size()),
+        beside_(cut.bytes_beside(context.tree), context.meter, context.pool,
+                PageContent::kAny),
         stacks_(static_cast<std::size_t>(cut.threads)),
         done_(done),
         pool_(cut.threads, nullptr, &ask) {
-    context_.contributions = blocks_;
-    context_.piece_of_front = cut.of_front;
+    context_.pieces = &cut;
+    context_.blocks = reinterpret_cast<T*>(beside_.data() +
+                                           cut.threads * cut.stack_bytes(context.tree));
     for (std::size_t p = 0; p < cut.pieces.size(); ++p)
       children_left_[p] = cut.children[p];
   }
 
   void run() {
-    allocate_node(node_context_, 0);
-    const AssemblyTree::Node& node = context_.tree.nodes[0];
-    PageBuffer& panels = context_.factor.storage[0];
-    if (node.early_last >= 0) panels.fill(node.early_factor_bytes, panels.size());
-    blocks_.back() = std::move(node_context_.contributions[0]);
+    open_storage();
     for (std::size_t p = 0; p < cut_.pieces.size(); ++p)
       if (cut_.children[p] == 0) add_piece(p);
     pool_.run();
-    node_context_.contributions[0] = std::move(blocks_.back());
   }
   [[nodiscard]] Seconds busy() const { return busy_; }
   [[nodiscard]] std::int64_t tasks() const { return tasks_; }
 
  private:
+  // Whose panels each piece clears.
+  void open_storage() {
+    PageBuffer& panels = context_.factor.storage[0];
+    const Bytes bytes = context_.tree.nodes[0].factor_bytes;
+    constexpr auto kAny = PageContent::kAny;
+    PageBuffer former;
+    if (!context_.former.empty()) former = std::move(context_.former[0]);
+    if (former.same_as(bytes, false)) {
+      panels = PageBuffer::renew(std::move(former), context_.meter, kAny);
+    } else {
+      former.release();
+      panels = PageBuffer(bytes, context_.meter, context_.pool, kAny);
+    }
+    context_.contributions[0] = PageBuffer(context_.tree.nodes[0].contribution_bytes,
+                                           context_.meter, context_.pool, kAny);
+  }
+
+  [[nodiscard]] T* panels_of(std::size_t p) const {
+    return context_.factor.storage[0].template as<T>() + cut_.panels[p];
+  }
+
   // Of what is ready the earliest goes first, as one thread would take it.
   [[nodiscard]] std::int64_t size_of(std::size_t p) const { return -std::int64_t(p); }
 
@@ -137,25 +152,39 @@ class NodeTeam {
 
   void begin_piece(std::size_t p) {
     const AssemblyTree::Node& piece = cut_.pieces[p];
-    if (p + 1 < blocks_.size())
-      blocks_[p] = PageBuffer(piece.contribution_bytes, context_.meter, context_.pool);
+    T* const block = block_of(p);
+    std::fill(panels_of(p), panels_of(p + 1), T{0});
+    std::fill_n(block, entries_of_block(p), T{0});
     if (piece.tiled) return open(p);
-    NodeRun<T>(context_, piece, cut_.panels[p], blocks_[p], stack()).run();
+    NodeRun<T>(context_, piece, cut_.panels[p], block, stack()).run();
     end_piece(p);
+  }
+
+  [[nodiscard]] std::int64_t entries_of_block(std::size_t p) const {
+    const std::int32_t last = cut_.pieces[p].last_front;
+    return context_.tree.sides() *
+           context_.tree.contribution(context_.symbolic, last).entries();
+  }
+  // The last one's goes on.
+  [[nodiscard]] T* block_of(std::size_t p) const {
+    return p + 1 == cut_.pieces.size()
+               ? context_.contributions[0].template as<T>()
+               : context_.contribution_of(cut_.pieces[p].last_front);
   }
 
   // The calling thread's: its pages are where it first writes them.
   FrontStack<T>& stack() {
     auto& own = stacks_[static_cast<std::size_t>(TaskPool::rank())];
     if (!own)
-      own.emplace(cut_.stack_entries, cut_.index_entries, context_.meter, context_.pool);
+      own.emplace(beside_.data() + TaskPool::rank() * cut_.stack_bytes(context_.tree),
+                  cut_.stack_entries);
     return *own;
   }
 
   void open(std::size_t p) {
     T* const panel = context_.factor.storage[0].template as<T>() + cut_.panels[p];
     fronts_[p] = std::make_unique<OpenFront<T>>(context_, cut_.pieces[p].last_front,
-                                                panel, blocks_[p].template as<T>());
+                                                panel, block_of(p));
     add_tiles(p, fronts_[p]->start());
   }
 
@@ -167,7 +196,6 @@ class NodeTeam {
     fronts_[p]->run(task);
     const auto [ready, done] = fronts_[p]->end(task);
     if (!done) return add_tiles(p, ready);
-    fronts_[p]->release_children();
     fronts_[p].reset();
     end_piece(p);
   }
@@ -181,7 +209,7 @@ class NodeTeam {
 
   const FrontContext<T>& node_context_;
   const NodePieces& cut_;
-  std::vector<PageBuffer> blocks_;  // contribution blocks, of each piece
+  PageBuffer beside_;  // the stacks, then the blocks
   FrontContext<T> context_;
   std::vector<std::atomic<std::int32_t>> children_left_;
   std::vector<std::unique_ptr<OpenFront<T>>> fronts_;  // of pieces in tiles, open ones

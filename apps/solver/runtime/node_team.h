@@ -17,7 +17,7 @@ namespace espalier::solver {
 ///
 /// The lowest bad column is the one that the log has, whatever the threads do.
 ///
-/// @param context  its scratch has a place for each TaskPool::rank()
+/// @param context  has a pool, and its scratch a place for each TaskPool::rank()
 /// @param ask      called by the calling thread, between its tasks and while it waits;
 ///                 what it throws is thrown when the others have ended
 /// @param done     receives the work of what has ended

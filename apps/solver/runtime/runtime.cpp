@@ -145,6 +145,8 @@ void check_same(const RuntimeOptions& options, const RuntimeOptions& running) {
 
 std::int32_t default_workers() { return std::min(own_cores(), STARPU_MAXCPUS); }
 
+Bytes blas_bytes(std::int32_t threads) { return kStartPerWorker * threads; }
+
 Bytes start_bytes(std::int32_t workers) {
   const std::scoped_lock lock(shared().mutex);
   return shared().users > 0 ? 0 : kStart + kStartPerWorker * workers;
@@ -249,17 +251,6 @@ Runtime::~Runtime() {
 
 namespace {
 
-// The program's workers may have tasks that wait for the program: threads of our own take
-// their part.
-void call_from_threads(SharedWarmUp& warm, std::int32_t count) {
-  std::vector<std::jthread> threads;
-  try {
-    while (std::ssize(threads) < count) threads.emplace_back([&warm] { warm.call(); });
-  } catch (...) {
-    warm.abandon(count - static_cast<std::int32_t>(threads.size()));
-  }
-}
-
 void call_from_workers(SharedWarmUp& warm, const Runtime& runtime) {
   static starpu_codelet codelet = make_codelet(warm_up_task, "warm_up");
   TaskGroup tasks(runtime);
@@ -282,8 +273,8 @@ void Runtime::warm_up() {
   if (shared().warm) return;
   SharedWarmUp warm(options_.workers);
   const Awake awake(*this);
-  if (adopted_)
-    call_from_threads(warm, options_.workers);
+  if (adopted_)  // whose workers may have tasks that wait for the program
+    warm.call_from_threads();
   else
     call_from_workers(warm, *this);
   if (warm.has_failed()) throw std::bad_alloc();

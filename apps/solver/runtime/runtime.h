@@ -21,6 +21,8 @@ void check_room(const RuntimeOptions& options);
 /// What starting a Runtime adds to the resident set, BLAS warmed up: rather too much. 0
 /// where one runs already.
 [[nodiscard]] Bytes start_bytes(std::int32_t workers);
+/// Of that, what BLAS keeps for threads that call it at the same time.
+[[nodiscard]] Bytes blas_bytes(std::int32_t threads);
 
 /// The place of the calling worker among those of the Runtime, from 0 on; -1 for any
 /// other thread.

@@ -1,6 +1,7 @@
 #include "solver/tree/node_pieces.h"
 
 #include <algorithm>
+#include <array>
 
 #include "espalier/model/error.h"
 #include "solver/memory/page_buffer.h"
@@ -61,24 +62,57 @@ std::vector<std::int32_t> ends_of_pieces(const Symbolic& symbolic,
   return ends;
 }
 
+// Of the blocks of a subtree that are an even, or an odd, way from the root of all,
+// either its root's is there, whose children are done, or some of its subtrees' are.
+void place_blocks(const Symbolic& symbolic, const AssemblyTree& tree, NodePieces& cut) {
+  const std::size_t pieces = cut.pieces.size();
+  std::vector<std::int8_t> odd(pieces, 0);
+  for (std::size_t p = pieces; p-- > 0;)
+    if (cut.parent[p] >= 0) odd[p] = odd[cut.parent[p]] == 0 ? 1 : 0;
+  // Entries that each subtree needs of either sort.
+  std::vector<std::array<std::int64_t, 2>> need(pieces, {0, 0});
+  std::array<std::int64_t, 2> all{0, 0};
+  for (std::size_t p = 0; p < pieces; ++p) {
+    const std::int64_t own =
+        p + 1 == pieces
+            ? 0
+            : tree.sides() *
+                  tree.contribution(symbolic, cut.pieces[p].last_front).entries();
+    need[p][odd[p]] = std::max(need[p][odd[p]], own);
+    std::array<std::int64_t, 2>& above = cut.parent[p] >= 0 ? need[cut.parent[p]] : all;
+    for (const int sort : {0, 1}) above[sort] = checked_add(above[sort], need[p][sort]);
+  }
+  // Subtrees side by side, the last one's at the end.
+  std::vector<std::array<std::int64_t, 2>> end(pieces);
+  std::array<std::int64_t, 2> roots{all[0], checked_add(all[0], all[1])};
+  cut.block_at.resize(pieces);
+  for (std::size_t p = pieces; p-- > 0;) {
+    std::array<std::int64_t, 2>& of_parent =
+        cut.parent[p] >= 0 ? end[cut.parent[p]] : roots;
+    end[p] = of_parent;
+    for (const int sort : {0, 1}) of_parent[sort] -= need[p][sort];
+    cut.block_at[p] = of_parent[odd[p]];
+  }
+  cut.block_entries = checked_add(all[0], all[1]);
+}
+
 }  // namespace
 
-Bytes NodePieces::bytes(const AssemblyTree& tree) const {
-  // Of blocks that are done none is above another.
-  std::vector<Bytes> most(pieces.size(), 0);
-  Bytes roots = 0, largest = 0;
-  for (std::size_t p = 0; p < pieces.size(); ++p) {
-    const Bytes own = pieces[p].contribution_bytes;
-    most[p] = std::max(most[p], own);
-    largest = std::max(largest, own);
-    Bytes& above = parent[p] >= 0 ? most[parent[p]] : roots;
-    above = checked_add(above, most[p]);
-  }
-  const Bytes stack = PageBuffer::footprint(
+Bytes NodePieces::stack_bytes(const AssemblyTree& tree) const {
+  return PageBuffer::footprint(
       checked_add(checked_mul(stack_entries, tree.entry_bytes),
                   checked_mul(index_entries, sizeof(std::int32_t))));
-  return checked_add(checked_add(tree.nodes[0].factor_bytes, roots),
-                     checked_mul(threads, checked_add(stack, largest)));
+}
+
+Bytes NodePieces::bytes_beside(const AssemblyTree& tree) const {
+  return PageBuffer::footprint(checked_add(checked_mul(threads, stack_bytes(tree)),
+                                           checked_mul(block_entries, tree.entry_bytes)));
+}
+
+Bytes NodePieces::bytes(const AssemblyTree& tree) const {
+  const AssemblyTree::Node& node = tree.nodes[0];
+  return checked_add(bytes_beside(tree),
+                     checked_add(node.factor_bytes, node.contribution_bytes));
 }
 
 NodePieces cut_into_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
@@ -93,8 +127,6 @@ NodePieces cut_into_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
   for (const std::int32_t last : ends_of_pieces(symbolic, tree, cost)) {
     AssemblyTree::Node piece{.first_front = first, .last_front = last};
     piece.tiled = is_alone(tree, cost, last);
-    piece.contribution_bytes = PageBuffer::footprint(checked_mul(
-        tree.sides() * tree.contribution(symbolic, last).entries(), tree.entry_bytes));
     measure_stack(symbolic, tree, piece);
     cut.panels.push_back(panels);
     for (std::int32_t s = first; s <= last; ++s) {
@@ -107,6 +139,7 @@ NodePieces cut_into_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
     cut.pieces.push_back(piece);
     first = last + 1;
   }
+  cut.panels.push_back(panels);
   cut.parent.resize(cut.pieces.size(), -1);
   cut.children.resize(cut.pieces.size(), 0);
   for (std::size_t p = 0; p < cut.pieces.size(); ++p) {
@@ -115,6 +148,7 @@ NodePieces cut_into_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
     cut.parent[p] = cut.of_front[above];
     ++cut.children[cut.of_front[above]];
   }
+  place_blocks(symbolic, tree, cut);
   return cut;
 }
 

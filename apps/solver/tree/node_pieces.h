@@ -18,18 +18,27 @@ namespace espalier::solver {
 ///   pieces {0 1 2} {3 4 5} {6}, of which the first two may run at the same time
 struct NodePieces {
   std::int32_t threads = 1;  ///< that it was cut for
-  /// Children before parents. Of each: its fronts, stack_entries and index_entries,
-  /// contribution_bytes, and whether it is `tiled`.
+  /// Children before parents. Of each: its fronts, stack_entries and index_entries, and
+  /// whether it is `tiled`.
   std::vector<AssemblyTree::Node> pieces;
   std::vector<std::int32_t> parent;    ///< of each piece; -1: none
   std::vector<std::int32_t> children;  ///< of each piece: how many
-  std::vector<std::int64_t> panels;    ///< entries of all panels before each piece
+  std::vector<std::int64_t> panels;    ///< entries of panels before each piece, and all
   std::vector<std::int32_t> of_front;  ///< which piece each front is in
   std::vector<Flops> work;             ///< of each piece
   std::int64_t stack_entries = 0, index_entries = 0;  ///< the most of all pieces
 
-  /// Most bytes that the threads have at once, of whatever order: the panels, a stack
-  /// each, contribution blocks of pieces that are done or run.
+  /// Where each piece's contribution block stands among those of all, in entries, except
+  /// for the last one's, which goes on: blocks that may be there at once, in whatever
+  /// order pieces run, do not meet. Those an even way from the last piece come first.
+  std::vector<std::int64_t> block_at;
+  std::int64_t block_entries = 0;  ///< of all
+
+  /// A thread's stack: whole pages.
+  [[nodiscard]] Bytes stack_bytes(const AssemblyTree& tree) const;
+  /// What the threads have beside the panels: the blocks, and a stack each.
+  [[nodiscard]] Bytes bytes_beside(const AssemblyTree& tree) const;
+  /// With the panels, and the last contribution block.
   [[nodiscard]] Bytes bytes(const AssemblyTree& tree) const;
 };
 

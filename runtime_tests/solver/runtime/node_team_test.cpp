@@ -31,7 +31,7 @@ struct Shared {
   [[nodiscard]] tl::expected<Factor<double>, NotPositiveDefinite> run(
       const std::function<void(double)>& progress = {}, bool by_threads = true) {
     FactorInput input{analysis.symbolic, analysis.permuted, tree, {}};
-    if (by_threads) input.pieces = &cut;
+    if (by_threads) input.pieces = &cut, input.pool_limit = cut.bytes(tree);
     return factorise_sequentially<double>(input, tree.tasks.postorder(), report,
                                           progress);
   }

@@ -53,6 +53,12 @@ TEST(NodePieces, OfTwoChainsAreFiveFrontsEach) {
   EXPECT_EQ(cut.children[16], 2);
   EXPECT_EQ(cut.work[16], 5025);
   EXPECT_EQ(cut.stack_entries, 2);
+  // A block of one entry each: in either chain two of one and of the other sort, of which
+  // one is there at a time.
+  EXPECT_EQ(cut.block_entries, 4);
+  EXPECT_EQ(cut.block_at[7], cut.block_at[5]);
+  EXPECT_NE(cut.block_at[7], cut.block_at[6]);
+  EXPECT_NE(cut.block_at[7], cut.block_at[15]);
 }
 
 struct Instance {
@@ -101,62 +107,68 @@ void expect_cut(const Symbolic& symbolic, const AssemblyTree& tree,
     ASSERT_EQ(cut.of_front[grain.begin], cut.of_front[grain.end - 1]);
 }
 
-// What threads have at most: pieces in postorder, of which any `threads` that are ready
-// run at once, the children's blocks beside them, in all ways to choose by chance.
-Bytes replayed_peak(std::mt19937& random, const AssemblyTree& tree,
-                    const NodePieces& cut) {
-  const auto pieces = cut.pieces.size();
-  const Bytes stack =
-      PageBuffer::footprint(cut.stack_entries * tree.entry_bytes +
-                            cut.index_entries * static_cast<Bytes>(sizeof(std::int32_t)));
+// Pieces in an order drawn at random, as any number of threads may run them: the blocks
+// of those that run, or are done and not read yet, do not meet.
+void expect_apart(std::mt19937& random, const Symbolic& symbolic,
+                  const AssemblyTree& tree, const NodePieces& cut) {
+  const auto last = cut.pieces.size() - 1;
+  const auto end_of = [&](std::size_t p) {
+    return cut.block_at[p] +
+           tree.sides() * tree.contribution(symbolic, cut.pieces[p].last_front).entries();
+  };
   std::vector<std::int32_t> left = cut.children;
-  std::vector<std::size_t> ready, running;
-  Bytes blocks = 0, peak = 0;
-  for (std::size_t p = 0; p < pieces; ++p)
+  std::vector<std::size_t> ready, running, there;
+  for (std::size_t p = 0; p <= last; ++p)
     if (left[p] == 0) ready.push_back(p);
   while (!ready.empty() || !running.empty()) {
-    const bool begins = running.size() < static_cast<std::size_t>(cut.threads) &&
-                        !ready.empty() && (running.empty() || draw(random, 0, 1) == 1);
+    const bool begins = !ready.empty() && (running.empty() || draw(random, 0, 1) == 1);
     auto& from = begins ? ready : running;
     const auto place = from.begin() + draw(random, 0, static_cast<int>(from.size()) - 1);
     const std::size_t p = *place;
     from.erase(place);
     if (begins) {
       running.push_back(p);
-      blocks += cut.pieces[p].contribution_bytes;
-      peak = std::max(peak, blocks);
+      if (p == last) continue;
+      ASSERT_LE(end_of(p), cut.block_entries);
+      for (const std::size_t other : there)
+        ASSERT_TRUE(end_of(p) <= cut.block_at[other] || end_of(other) <= cut.block_at[p])
+            << p << " " << other;
+      there.push_back(p);
       continue;
     }
-    for (std::size_t c = 0; c < p; ++c)
-      if (cut.parent[c] == static_cast<std::int32_t>(p))
-        blocks -= cut.pieces[c].contribution_bytes;
+    std::erase_if(there, [&](std::size_t c) {
+      return cut.parent[c] == static_cast<std::int32_t>(p);
+    });
     const std::int32_t above = cut.parent[p];
     if (above >= 0 && --left[above] == 0) ready.push_back(above);
   }
-  return tree.nodes[0].factor_bytes + cut.threads * stack + peak;
 }
 
-TEST(NodePieces, HaveWholeGrainsAndWhatTheirBytesSay) {
+TEST(NodePieces, HaveWholeGrainsAndBlocksThatDoNotMeet) {
   std::mt19937 random(97);
-  std::int64_t pieces = 0, tiled = 0, tight = 0;
+  std::int64_t pieces = 0, tiled = 0, again = 0;
   for (int round = 0; round < 200; ++round) {
     const Instance instance(random);
     const Symbolic& symbolic = instance.analysis.symbolic;
     for (const std::int32_t threads : {1, 2, 7}) {
       const NodePieces cut = cut_into_pieces(symbolic, instance.tree, threads);
       expect_cut(symbolic, instance.tree, cut);
-      const Bytes most = cut.bytes(instance.tree);
-      const Bytes peak = replayed_peak(random, instance.tree, cut);
-      ASSERT_LE(peak, most);
+      for (int order = 0; order < 3; ++order)
+        expect_apart(random, symbolic, instance.tree, cut);
       ASSERT_FALSE(HasFailure()) << describe(instance.analysis, instance.options);
       pieces += std::ssize(cut.pieces);
       tiled += std::ranges::count_if(cut.pieces, &AssemblyTree::Node::tiled);
-      tight += 3 * peak >= 2 * most;
+      std::int64_t all = 0;
+      for (std::size_t p = 0; p + 1 < cut.pieces.size(); ++p)
+        all += instance.tree.sides() *
+               instance.tree.contribution(symbolic, cut.pieces[p].last_front).entries();
+      ASSERT_LE(cut.block_entries, all);
+      again += 4 * cut.block_entries < 3 * all;
     }
   }
   EXPECT_GT(pieces, 5000);
   EXPECT_GT(tiled, 500);
-  EXPECT_GT(tight, 100);
+  EXPECT_GT(again, 100);  // where others were
 }
 
 TEST(NodePieces, AreNotForLittleWork) {
