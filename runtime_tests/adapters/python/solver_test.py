@@ -13,6 +13,7 @@ import tempfile
 import textwrap
 import threading
 import unittest
+import warnings
 
 import espalier
 
@@ -298,10 +299,28 @@ class Factorized(unittest.TestCase):
             espalier.factorized(scipy.sparse.csc_matrix([[1.0, 0], [0, -1]]), kind="spd")
         self.assertEqual(caught.exception.column, 1)
 
+    def test_solutions_that_are_not_to_be_trusted_come_with_a_warning(self):
+        matrix = scipy.sparse.csc_matrix([[1.0, 1], [1, 1 + 1e-14]])
+        for solve in (lambda: espalier.spsolve(matrix, [1.0, 2.0]),
+                      lambda: espalier.factorized(matrix).solve([1.0, 2.0j])):
+            with self.assertWarns(espalier.UntrustedSolutionWarning) as caught:
+                solve()
+            self.assertIsInstance(caught.warning, RuntimeWarning)
+            self.assertRegex(str(caught.warning), "its error may be a tenth of it or more")
+            self.assertEqual(caught.filename, __file__)
+        with espalier.factorized(matrix, residual=False) as unchecked, \
+                espalier.factorized(cube(4)) as trusted, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            unchecked.solve([1.0, 2.0])
+            trusted.solve(numpy.ones(64))
+            self.assertEqual(trusted.statistics["doubts"], 0)
+
     def test_refuses_what_cannot_be_by_name(self):
         good = scipy.sparse.csc_matrix([[2.0, 0], [0, 1]])
         for word, error, call in (
                 ("memory", ValueError, lambda: espalier.factorized(good, memory=0)),
+                ("beyond 64 bits", ValueError,
+                 lambda: espalier.factorized(good, memory=2**70)),
                 ("apples", ValueError, lambda: espalier.factorized(good, "2 apples")),
                 ("kind", ValueError, lambda: espalier.factorized(good, kind="soft")),
                 ("workers", ValueError, lambda: espalier.factorized(good, workers=-1)),

@@ -14,13 +14,14 @@ NumPy and SciPy are used where they are there, and not needed.
 """
 
 from ._errors import (BoundError, Busy, LinAlgError, NotPositiveDefiniteError,
-                      SingularError)
+                      SingularError, UntrustedSolutionWarning)
 from ._library import library_path, program_path, version
 from ._planner import checkpoint, layout, order, plan
 from ._solver import Factorized, available_memory, factorized, null_space, spsolve
 
 __all__ = [
     "BoundError", "Busy", "Factorized", "LinAlgError", "NotPositiveDefiniteError",
-    "SingularError", "available_memory", "checkpoint", "factorized", "layout",
-    "library_path", "null_space", "order", "plan", "program_path", "spsolve", "version",
+    "SingularError", "UntrustedSolutionWarning", "available_memory", "checkpoint",
+    "factorized", "layout", "library_path", "null_space", "order", "plan", "program_path",
+    "spsolve", "version",
 ]

@@ -33,6 +33,10 @@ class NotPositiveDefiniteError(LinAlgError):
         self.column = column
 
 
+class UntrustedSolutionWarning(RuntimeWarning):
+    """A solution is not to be trusted; the text says why."""
+
+
 class Busy(RuntimeError):
     """The process runs StarPU itself, or a solver with other workers."""
 

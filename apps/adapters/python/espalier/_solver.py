@@ -10,10 +10,13 @@ import math
 import operator
 import os
 import signal
+import sys
 import threading
+import warnings
 
 from . import _arrays
-from ._errors import BoundError, NotPositiveDefiniteError, SingularError, exception_of
+from ._errors import (BoundError, NotPositiveDefiniteError, SingularError,
+                      UntrustedSolutionWarning, exception_of)
 from ._library import Input, Options, Progress, Statistics, check, last_error, library
 
 _KINDS = {"auto": 0, "spd": 1, "symmetric": 2, "general": 3}
@@ -23,7 +26,7 @@ _ORDERINGS = {"auto": 1, "metis": 2, "scotch": 3, "amd": 4, "natural": 5,
               "nd": 6}
 _RUNTIMES = {"auto": 0, "starpu": 1, "none": 2}
 _LEAST, _AUTO, _UNBOUNDED = 0, -1, 2**63 - 1
-_DOUBT_SINGULAR = 1
+_DOUBT_SINGULAR, _DOUBT_BACKWARD_ERROR, _DOUBT_FORWARD_ERROR = 1, 2, 4
 # Entries of the factor times right-hand sides up to which a solve ends before anybody
 # misses its interruption.
 _SOON = 10**7
@@ -52,7 +55,9 @@ def _bound(memory):
         bytes_ = int(memory)
     except (OverflowError, ValueError):  # infinite, not a number
         bytes_ = 0
-    if not 0 < bytes_ < _UNBOUNDED:
+    if bytes_ >= _UNBOUNDED:
+        raise ValueError(f"memory={memory!r}: beyond 64 bits; None is no bound")
+    if bytes_ <= 0:
         raise ValueError(f"memory={memory!r}: not a positive number of bytes")
     return bytes_
 
@@ -92,6 +97,22 @@ def available_memory():
     check(library().espalier_solver_available_memory(ctypes.byref(found), source,
                                                      len(source)))
     return found.value, source.value.decode()
+
+
+def _warn_of(facts):
+    """Says in the caller's line, outside of this file, why a solution is doubted."""
+    why = []
+    if facts.doubts & _DOUBT_BACKWARD_ERROR:
+        why.append("it is not the solution of this system (backward error "
+                   f"{facts.backward_error:.1e})")
+    if facts.doubts & _DOUBT_FORWARD_ERROR:
+        why.append("its error may be a tenth of it or more (bound "
+                   f"{facts.forward_error_bound:.1e})")
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and frame.f_globals is globals():
+        level, frame = level + 1, frame.f_back
+    warnings.warn("the solution is not to be trusted: " + "; ".join(why),
+                  UntrustedSolutionWarning, stacklevel=level)
 
 
 class _Interrupts:
@@ -260,8 +281,11 @@ class Factorized:
             self._check_soon(vectors.columns, library().espalier_solver_solve_block,
                              transposed, vectors.columns, vectors.address, n,
                              vectors.address, n)
-            if self._read().doubts & _DOUBT_SINGULAR:
+            facts = self._read()
+            if facts.doubts & _DOUBT_SINGULAR:
                 raise SingularError("the matrix is singular to working precision")
+            if facts.doubts:
+                _warn_of(facts)
             return vectors.result
 
     __call__ = solve
@@ -459,7 +483,8 @@ def factorized(A, memory=None, **options):
 
     Raises BoundError (a MemoryError) when the bound is too small, with what suffices;
     SingularError, NotPositiveDefiniteError (numpy.linalg.LinAlgError); ValueError naming
-    the argument that cannot be. Ctrl-C ends an analysis, a factorisation and a solve with
+    the argument that cannot be. Solutions that are not to be trusted come with an
+    UntrustedSolutionWarning; `statistics["doubts"]` has why. Ctrl-C ends an analysis, a factorisation and a solve with
     KeyboardInterrupt; not before a library's ordering has ended, of which "nd" is none.
     """
     return Factorized(A, memory, **options)
