@@ -1,6 +1,7 @@
 // espalier train on the processes of a job that mpirun or srun started.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <optional>
@@ -37,15 +38,16 @@ std::string stage_times(const TrainCommand& command) {
 // What must be the same at all processes.
 std::string identity(const TrainCommand& command) {
   return fmt::format(
-      "version={}\nmodel={}\nbatch={}\ntraining={}\nrate={}\nsteps={}\nseed={}\n"
+      "version={}\nmodel={}\nbatch={}\ndim={}\ntraining={}\nrate={}\nsteps={}\nseed={}\n"
       "memory={} {} {}\ndata={}\nmicro-batches={}\npipeline={}\nschedule={}\nzero={}\n"
       "tensor={}\nstage-times={}",
       ESPALIER_VERSION, network_title(command), command.source.batch.value_or(-1),
-      name(command.optimiser), command.job.update.rate, command.job.steps,
-      command.job.seed, static_cast<int>(command.memory.kind),
-      command.memory.common_size(), command.memory.factor, command.data,
-      command.micro_batches, command.stages.value_or(-1), describe(command.form),
-      static_cast<int>(command.zero), command.tensor, stage_times(command));
+      fmt::join(command.source.dimensions, " "), name(command.optimiser),
+      command.job.update.rate, command.job.steps, command.job.seed,
+      static_cast<int>(command.memory.kind), command.memory.common_size(),
+      command.memory.factor, command.data, command.micro_batches,
+      command.stages.value_or(-1), describe(command.form), static_cast<int>(command.zero),
+      command.tensor, stage_times(command));
 }
 
 Ending run_on(Cluster& cluster, TrainCommand& command, const Suggest& suggest) {
@@ -64,9 +66,13 @@ Ending run_on(Cluster& cluster, TrainCommand& command, const Suggest& suggest) {
       .gather_all = [&cluster](std::int64_t value) { return cluster.gather_all(value); },
       .messages = &exchange,
       .reserve = kMessagesReserve};
-  Ending ending = train_shared(command, peers);
-  ending.status = static_cast<ExitStatus>(cluster.largest(std::int64_t{ending.status}));
-  return ending;
+  try {
+    Ending ending = train_shared(command, peers);
+    ending.status = static_cast<ExitStatus>(cluster.largest(std::int64_t{ending.status}));
+    return ending;
+  } catch (...) {  // before the channel waits for the others to end theirs
+    end_the_job(cluster, suggest);
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "cli/remedy.h"
 #include "cli/termination.h"
 #include "cli/train_data.h"
+#include "cli/train_files.h"
 #include "cli/train_input.h"
 #include "espalier/io/text_file.h"
 #include "espalier/model/clock.h"
@@ -292,6 +293,7 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
     });
   Clock::time_point start = Clock::now();
   const OperatorGraph model = network_of(command, shared);
+  check_same_files(command, model, peers);
   check_division(command, model, shared);
   const std::optional<training::StageTimes> times = stage_times(command, shared);
   const auto training = naming<InvalidInput>(command.source.file, [&] {

@@ -1,9 +1,11 @@
 // espalier train on several processes: the losses of one, each process inside its bound.
+// The cases of one subject: over 300 lines.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <tuple>
@@ -11,6 +13,7 @@
 
 #include "cli/arguments.h"
 #include "cli/cluster_processes.h"
+#include "cli/onnx_bytes.h"
 #include "cli/program.h"
 #include "cli/solving.h"
 
@@ -208,6 +211,86 @@ TEST(TrainOnCluster, PlansWithTheSameTimesOnAllProcesses) {
   const Outcome differs = job("3ms");
   EXPECT_NE(differs.status, 0);
   EXPECT_NE(differs.err.find("stage-times"), std::string::npos) << differs.err;
+}
+
+// x[2, 4] -> MatMul with 4 x `width` -> Relu -> MatMul with `width` x 3.
+std::string two_layers(const std::string& width, const std::string& name) {
+  return onnx_bytes({.nodes = {{"MatMul", name, {"x", "v"}, {"p"}},
+                               {"Relu", "second", {"p"}, {"q"}},
+                               {"MatMul", "third", {"q", "w"}, {"y"}}},
+                     .inputs = {{"x", {"2", "4"}}},
+                     .weights = {{"v", {"4", width}}, {"w", {width, "3"}}},
+                     .outputs = {{"y", {"2", "3"}}}});
+}
+
+// Each process in a directory of its own, with what it finds there as m.onnx and m.bin;
+// empty: no file.
+struct OwnFiles {
+  std::string model, data;
+};
+Outcome train_in(const std::vector<OwnFiles>& own, const Arguments& more) {
+  const TemporaryDirectory directory;
+  Arguments all;
+  for (const OwnFiles& files : own) {
+    const std::string folder = directory.path() + "/" + std::to_string(all.size());
+    std::filesystem::create_directory(folder);
+    if (!files.model.empty())
+      std::ofstream(folder + "/m.onnx", std::ios::binary) << files.model;
+    if (!files.data.empty())
+      std::ofstream(folder + "/m.bin", std::ios::binary) << files.data;
+    if (!all.empty()) all.push_back(":");
+    Arguments process = {"--wdir", folder};
+    const Arguments command = on(1,
+                                 {"train", "m.onnx", "--steps", "2", "--threads", "1",
+                                  "--workers", "1", "--rate", "1e-3"},
+                                 more);
+    process.insert(process.end(), command.begin(), command.end());
+    all.insert(all.end(), process.begin(), process.end());
+  }
+  return run(all);
+}
+
+TEST(TrainOnCluster, RefusesOtherModelsUnderTheSameName) {
+  const std::string model = two_layers("6", "first");
+  const OwnFiles same{model, {}};
+  const Outcome good = train_in({same, same}, {"--pipeline", "2"});
+  if (good.err.find("built without ONNX") != std::string::npos)
+    GTEST_SKIP() << "needs ONNX";
+  EXPECT_EQ(good.status, 0) << good.err;
+  std::string other_weight = model;
+  const std::size_t weights = model.find(std::string(8, '\0'));
+  ASSERT_NE(weights, std::string::npos);
+  other_weight[weights] = 1;
+  for (const std::string& other : {two_layers("7", "first"), other_weight})
+    for (const std::string stages : {"1", "2"}) {
+      const Outcome differs = train_in({same, {other, {}}}, {"--pipeline", stages});
+      EXPECT_EQ(differs.status, 2);
+      expect_says(differs, "m.onnx of rank 1 has other contents than that of rank 0");
+    }
+  const Outcome missing = train_in({same, {}}, {"--pipeline", "1"});
+  EXPECT_EQ(missing.status, 2);
+  expect_says(missing, "m.onnx: cannot be read: No such file");
+}
+
+TEST(TrainOnCluster, RefusesOtherSamplesUnderTheSameName) {
+  const std::string model = two_layers("6", "first");
+  const std::string sample(2 * (4 * 4 + 8), '\0');  // labels: 64 bits a row
+  const OwnFiles same{model, sample};
+  const Arguments reads = {"--pipeline", "1", "--data", "m.bin"};
+  const Outcome good = train_in({same, same}, reads);
+  if (good.err.find("built without ONNX") != std::string::npos)
+    GTEST_SKIP() << "needs ONNX";
+  EXPECT_EQ(good.status, 0) << good.err;
+  std::string other = sample;
+  other.back() = 1;
+  for (const std::string& data : {other, sample + sample}) {
+    const Outcome differs = train_in({same, same, {model, data}}, reads);
+    EXPECT_EQ(differs.status, 2);
+    expect_says(differs, "m.bin of rank 2 has other contents than that of rank 0");
+  }
+  const Outcome missing = train_in({same, {model, {}}}, reads);
+  EXPECT_EQ(missing.status, 2);
+  expect_says(missing, "m.bin: cannot be read: No such file");
 }
 
 // What does not fit runs forwards again, on the process that lacks memory.

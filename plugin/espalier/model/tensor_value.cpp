@@ -75,6 +75,11 @@ const std::string* TensorValue::repeated_element() const {
   return repeated != nullptr ? &repeated->element : nullptr;
 }
 
+const std::string* TensorValue::file() const {
+  const auto* in_file = std::get_if<InFile>(&source_);
+  return in_file != nullptr ? &in_file->path : nullptr;
+}
+
 void TensorValue::read(std::span<std::byte> bytes) const {
   if (bytes.empty()) return;
   if (const auto* held = std::get_if<Held>(&source_)) {

@@ -28,6 +28,8 @@ class TensorValue {
 
   /// The bytes of one element when all are alike and nothing more is stored.
   [[nodiscard]] const std::string* repeated_element() const;
+  /// The file that it lies in; null: it is held here.
+  [[nodiscard]] const std::string* file() const;
 
   /// Fills `bytes`, which is as large as the tensor.
   /// @throws InvalidInput when more or less is held; FileError when the file is not there
