@@ -1,8 +1,12 @@
+// StarPU of the process, which all Runtimes share, from its start or adoption to its end:
+// over 300 lines.
+
 #include "solver/runtime/runtime.h"
 
 #include <espalier.h>
 #include <fmt/format.h>
 #include <starpu.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -51,6 +55,7 @@ struct Shared {
   int users = 0, awake = 0;
   RuntimeOptions options;
   bool adopted = false;
+  pid_t process = 0;  // that had the first user
   unsigned context = 0;
   std::array<int, STARPU_NMAXWORKERS> rank{};  // by StarPU's number; -1: none of ours
   std::optional<OneBlasThread> one_blas_thread;
@@ -60,6 +65,19 @@ struct Shared {
 Shared& shared() {
   static Shared of_the_process;
   return of_the_process;
+}
+
+// In what fork() made of a process where StarPU ran: its threads are not here, and nobody
+// wakes who waits for them.
+bool is_copy() {
+  const pid_t process = shared().process;
+  return process != 0 && process != getpid() && starpu_is_initialized() != 0;
+}
+void check_no_copy() {
+  if (is_copy())
+    throw Busy(
+        "fork() made this process of one where a solver runs StarPU, whose threads are "
+        "not here: end solvers before fork()");
 }
 
 std::vector<int> cpu_workers() {
@@ -181,12 +199,14 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {
   check(options);
   check_room(options);
   const std::scoped_lock lock(shared().mutex);
+  check_no_copy();
   if (shared().users > 0 && shared().adopted)
     throw Busy("StarPU is the program's, and adopted by another solver");
   if (shared().users == 0) {
     start(options);
     shared().options = options;
     shared().adopted = false;
+    shared().process = getpid();
     shared().awake = 0;
   } else {
     check_same(options, shared().options);
@@ -198,6 +218,7 @@ Runtime Runtime::adopt(std::int32_t workers) { return Runtime(Adopted(workers));
 
 Runtime::Runtime(Adopted adopted) : adopted_(true) {
   const std::scoped_lock lock(shared().mutex);
+  check_no_copy();
   if (starpu_is_initialized() == 0)
     throw Busy("StarPU does not run: there is nothing to adopt");
   if (shared().users > 0 && !shared().adopted)
@@ -211,6 +232,7 @@ Runtime::Runtime(Adopted adopted) : adopted_(true) {
     adopt_workers(options_.workers);
     shared().options = options_;
     shared().adopted = true;
+    shared().process = getpid();
     shared().awake = 0;
   } else {
     check_same(options_, shared().options);
@@ -221,6 +243,7 @@ Runtime::Runtime(Adopted adopted) : adopted_(true) {
 
 void Runtime::wake() const {
   const std::scoped_lock lock(shared().mutex);
+  check_no_copy();
   if (shared().awake++ > 0) return;
   if (adopted_)
     shared().one_blas_thread.emplace();
@@ -239,7 +262,7 @@ void Runtime::sleep() const {
 
 Runtime::~Runtime() {
   const std::scoped_lock lock(shared().mutex);
-  if (--shared().users > 0) return;
+  if (--shared().users > 0 || is_copy()) return;
   if (adopted_) {
     starpu_sched_ctx_delete(context_);
     return;

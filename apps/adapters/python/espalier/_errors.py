@@ -38,7 +38,8 @@ class UntrustedSolutionWarning(RuntimeWarning):
 
 
 class Busy(RuntimeError):
-    """The process runs StarPU itself, or a solver with other workers."""
+    """The process runs StarPU itself, or a solver with other workers; or fork() made it of
+    one where a solver runs StarPU."""
 
 
 def exception_of(code, text):

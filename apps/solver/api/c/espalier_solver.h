@@ -22,7 +22,8 @@
  *   -ENOMEM     the bound is too small, or the system has no memory left
  *   -EDOM       not positive definite, where Cholesky was asked for
  *   -EBUSY      the program runs StarPU itself (ESPALIER_SOLVER_RUNTIME_ADOPTED), or a
- *               solver exists in this process that has other workers
+ *               solver exists in this process that has other workers; or fork() made this
+ *               process of one where a solver runs StarPU, whose threads are not here
  *   -EOVERFLOW  sizes leave the 64-bit range
  *   -ECANCELED  espalier_solver_progress said so
  *   -EIO        a file cannot be read or written, or the runtime fails

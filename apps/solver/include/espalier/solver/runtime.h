@@ -16,7 +16,8 @@ struct RuntimeOptions {
   std::string scheduler = "espalier";  ///< or the name of one of StarPU's own policies
 };
 
-/// StarPU is taken: by the program, or by another Runtime of other options.
+/// StarPU is taken: by the program, or by another Runtime of other options, or by the
+/// process of which fork() made this one, where the workers are.
 class ESPALIER_SOLVER_EXPORT Busy : public Error {
  public:
   using Error::Error;
@@ -34,6 +35,9 @@ class ESPALIER_SOLVER_EXPORT Busy : public Error {
 /// nothing is paused, and nobody waits for the program's tasks. Workers take the
 /// program's tasks first where its policy tells StarPU how many it has (eager, prio, ws,
 /// dmda do). With the last Runtime the context goes, and StarPU is as it was.
+///
+/// After fork() the copy has none of the workers: what would wait for them throws Busy
+/// there, and destructors only give memory back.
 class ESPALIER_SOLVER_EXPORT Runtime {
  public:
   /// @throws InvalidInput for workers < 1 or an unknown scheduler (the message lists
