@@ -188,7 +188,7 @@ InputMatrix matrix_from(const espalier_solver_matrix& matrix) {
 
 void check_leading(const char* name, std::int64_t leading, std::int64_t order,
                    std::int64_t columns) {
-  if (columns > 1 && leading < order)
+  if (columns > 0 && leading < order)
     throw InvalidInput(
         fmt::format("{} is {}: less than the order, {}", name, leading, order));
   if (columns > 1)

@@ -262,7 +262,9 @@ ESPALIER_SOLVER_API int espalier_solver_create(espalier_solver** solver,
 ESPALIER_SOLVER_API void espalier_solver_destroy(espalier_solver* solver);
 
 /**
- * The least bounds in bytes that plan() accepts in this process. Before the first plan(),
+ * The least bounds in bytes that are sure to suffice, in another run on the same matrix,
+ * too: 2 MiB above what plan() needs here. It refuses what is below that need; bounds in
+ * between may be accepted or not, as the resident set is. Before the first plan(),
  * where the order of elimination was left to this library and another one may do with
  * less memory, that one is tried, once: the matrix is analysed again for it. Of a
  * communicator: in the order at hand.
@@ -402,7 +404,9 @@ ESPALIER_SOLVER_API int espalier_solver_analyse(espalier_solver** solver,
  * Factors a matrix of other values under the same plan, as espalier_solver_refactorise().
  * @param values   in the order of the entries that were analysed
  * @param entries  how many there are; of elements as well how many values
- * @return -EINVAL also for a solver that espalier_solver_analyse() has not made
+ * @return as espalier_solver_refactorise(); -EINVAL also for a solver that
+ *         espalier_solver_analyse() has not made, and for another number of entries: then
+ *         the factor that there was stays
  */
 ESPALIER_SOLVER_API int espalier_solver_factorise_values(espalier_solver* solver,
                                                          const double* values,

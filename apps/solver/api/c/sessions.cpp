@@ -101,7 +101,7 @@ bool check_columns(const espalier_solver& handle, const Columns& given) {
   need(given.x, "x");
   check_leading("ldb", given.ldb, order, given.count);
   check_leading("ldx", given.ldx, order, given.count);
-  if (given.b == given.x && given.count > 1 && given.ldb != given.ldx)
+  if (given.b == given.x && given.ldb != given.ldx)
     throw InvalidInput(
         fmt::format("ldb is {} and ldx {} in place", given.ldb, given.ldx));
   return true;
