@@ -99,6 +99,10 @@ TEST_F(MemoryLimits, SlurmGivesEachTaskItsShare) {
   expect_room(200 * kMiB, "SLURM_MEM_PER_CPU");
   variables_["SLURM_MEM_PER_NODE"] = "900";
   expect_room(450 * kMiB, "SLURM_MEM_PER_NODE");
+  for (const char* no_number : {"1e9", "4G", "", "x"}) {
+    variables_["SLURM_MEM_PER_NODE"] = no_number;
+    expect_room(200 * kMiB, "SLURM_MEM_PER_CPU");
+  }
   variables_["SLURM_MEM_PER_NODE"] = "0";  // all of the node
   variables_.erase("SLURM_MEM_PER_CPU");
   expect_room(1124 * kMiB, "MemAvailable");

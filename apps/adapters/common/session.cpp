@@ -52,9 +52,15 @@ std::vector<std::int32_t> places_of(const std::vector<std::int32_t>& order) {
   return place;
 }
 
+// Of a variable of the environment; null: it is not set, or empty.
+const char* setting(const char* name) {
+  const char* const text = std::getenv(name);
+  return text != nullptr && *text != '\0' ? text : nullptr;
+}
+
 // What is no number is refused as -1 workers by the solver.
 std::int32_t workers_or(std::int32_t given) {
-  const char* const text = std::getenv("ESPALIER_SOLVER_WORKERS");
+  const char* const text = setting("ESPALIER_SOLVER_WORKERS");
   if (text == nullptr) return given;
   std::int32_t workers = 0;
   const char* const end = text + std::strlen(text);
@@ -90,7 +96,7 @@ Session::Session(const char* adapter, const espalier_solver_input& input,
 }
 
 Session::~Session() {
-  const char* const path = std::getenv("ESPALIER_SOLVER_REPORT");
+  const char* const path = setting("ESPALIER_SOLVER_REPORT");
   if (path == nullptr || factorisations_ == 0) return;
   std::FILE* const file = std::fopen(path, "a");
   if (file == nullptr) return;
@@ -210,7 +216,7 @@ int Session::analyse(const double* values) {
 }
 
 int Session::plan() const {
-  const char* text = std::getenv("ESPALIER_SOLVER_MEMORY");
+  const char* text = setting("ESPALIER_SOLVER_MEMORY");
   if (text == nullptr) text = bound_.empty() ? "none" : bound_.c_str();
   std::int64_t bound = 0;
   const int status = espalier_solver_parse_memory(text, &bound);

@@ -232,7 +232,9 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
     if (status != 0) return status;
     solver_.reset(solver);
     status = plan();
-    return status == 0 ? espalier_solver_factorise(solver) : status;
+    if (status == 0) return espalier_solver_factorise(solver);
+    solver_.reset();  // the next factorize() analyses and plans again
+    return status;
   }
 
   int plan() const {

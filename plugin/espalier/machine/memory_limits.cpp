@@ -86,16 +86,18 @@ void add_mapped_limits(const LimitSources& sources, std::vector<MemoryLeft>& fou
   }
 }
 
-// The number at the start of a variable: SLURM_STEP_TASKS_PER_NODE is "2(x3),1".
-std::optional<Bytes> number_of(const LimitSources& sources, const char* name) {
+// A variable that is a number, and may go on after it where `more` begins what follows:
+// SLURM_STEP_TASKS_PER_NODE is "2(x3),1". Nothing for anything else.
+std::optional<Bytes> number_of(const LimitSources& sources, const char* name,
+                               std::string_view more = {}) {
   const char* const text = sources.variable ? sources.variable(name) : std::getenv(name);
   if (text == nullptr) return std::nullopt;
   const std::string_view given = text;
   Bytes value = 0;
-  if (std::from_chars(given.data(), given.data() + given.size(), value).ec !=
-          std::errc() ||
-      value <= 0)
-    return std::nullopt;
+  const char* const end = given.data() + given.size();
+  const auto read = std::from_chars(given.data(), end, value);
+  if (read.ec != std::errc() || value <= 0) return std::nullopt;
+  if (read.ptr != end && more.find(*read.ptr) == more.npos) return std::nullopt;
   return value;
 }
 
@@ -112,7 +114,7 @@ void add_slurm(const LimitSources& sources, Bytes resident,
           checked_mul(*mebibytes, number_of(sources, "SLURM_CPUS_ON_NODE").value_or(1));
   }
   if (!mebibytes) return;
-  const Bytes tasks = number_of(sources, "SLURM_STEP_TASKS_PER_NODE").value_or(1);
+  const Bytes tasks = number_of(sources, "SLURM_STEP_TASKS_PER_NODE", "(,").value_or(1);
   found.push_back(
       left_of(checked_mul(*mebibytes, Bytes{1} << 20) / tasks, resident, name));
 }

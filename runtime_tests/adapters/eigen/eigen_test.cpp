@@ -217,6 +217,10 @@ TEST(EigenErrors, OfABoundSayWhatSuffices) {
   solver.setMemory("1KiB").compute(random_matrix<Columns>(60, 1, true));
   EXPECT_EQ(solver.info(), Eigen::NumericalIssue);
   EXPECT_NE(solver.lastErrorMessage().find("suffices"), std::string::npos);
+  solver.factorize(random_matrix<Columns>(60, 1, true));
+  EXPECT_NE(solver.lastErrorMessage().find("suffices"), std::string::npos);
+  solver.setMemory("none").factorize(random_matrix<Columns>(60, 1, true));
+  EXPECT_EQ(solver.info(), Eigen::Success) << solver.lastErrorMessage();
   solver.setMemory("min").compute(random_matrix<Columns>(60, 1, true));
   EXPECT_EQ(solver.info(), Eigen::Success) << solver.lastErrorMessage();
 }

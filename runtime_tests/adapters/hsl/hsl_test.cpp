@@ -222,6 +222,18 @@ TEST_F(Ma97, SaysEachTimeThatABoundIsTooSmall) {
   EXPECT_EQ(info_.flag, 0);
 }
 
+TEST_F(Ma97, EmptyVariablesAreNoneAtAll) {
+  ma97_finalise_d(&akeep_, &fkeep_);
+  for (const char* name : {"ESPALIER_SOLVER_MEMORY", "ESPALIER_SOLVER_WORKERS"})
+    setenv(name, "", 1);
+  ma97_analyse_d(0, matrix_.order, matrix_.start.data(), matrix_.row.data(), nullptr,
+                 &akeep_, &control_, &info_, nullptr);
+  factorise();
+  EXPECT_EQ(info_.flag, 0);
+  for (const char* name : {"ESPALIER_SOLVER_MEMORY", "ESPALIER_SOLVER_WORKERS"})
+    unsetenv(name);
+}
+
 TEST_F(Ma97, RefusesOtherJobs) {
   std::vector<double> x = matrix_.times_ones();
   for (const int job : {-1, 5}) {
