@@ -84,7 +84,7 @@ std::string parse_value(std::string_view word, double& value) {
   if (error == std::errc() && end == stop && std::isfinite(value)) return {};
   if (error == std::errc::result_out_of_range && end == stop) {
     value = std::strtod(std::string(digits).c_str(), nullptr);
-    if (std::isfinite(value)) return {};  // too small
+    if (std::isfinite(value) && value != 0) return {};  // a subnormal one
     return fmt::format("value '{}' is outside the range of a double", word);
   }
   if (error == std::errc() && end == stop) {

@@ -88,8 +88,8 @@ TEST(MatrixMarket, ReadsEmptyMatrices) {
   expect_equal(read_text(kSymmetric + "2 2 0\n"), {2, {0, 0, 0}, {}, {}});
 }
 
-TEST(MatrixMarket, ReadsValuesTooSmallForADouble) {
-  EXPECT_EQ(read_text(kSymmetric + "1 1 1\n1 1 1e-400\n").value[0], 0);
+TEST(MatrixMarket, ReadsSubnormalValues) {
+  EXPECT_EQ(read_text(kSymmetric + "1 1 1\n1 1 0e-400\n").value[0], 0);
   EXPECT_EQ(read_text(kSymmetric + "1 1 1\n1 1 4.9e-324\n").value[0], 4.9e-324);
 }
 
@@ -226,6 +226,7 @@ TEST(MatrixMarket, NamesTheFaultOfAnEntry) {
       {head + "2 2 nan" + tail, 5, "not finite"},
       {head + "2 2 -Inf" + tail, 5, "not finite"},
       {head + "2 2 1e400" + tail, 5, "outside the range of a double"},
+      {head + "2 2 -1e-400" + tail, 5, "'-1e-400' is outside the range of a double"},
       {head + "0 2 4" + tail, 5, "row 0 is outside 1 … 3"},
       {head + "-1 2 4" + tail, 5, "row -1 is outside"},
       {head + "4 2 4" + tail, 5, "row 4 is outside"},
