@@ -87,13 +87,8 @@ class Borrowed final : public AdjointPartner {
 };
 
 // The calls of Borrowed, from the other side.
-void lend(Cluster& cluster, const AdjointOptions& options, const Suggest& suggest) {
-  const solver::Runtime runtime(
-      {.workers = 1, .scheduler = options.job.runtime.scheduler});
-  std::optional<training::LentSlots> slots;  // later than the channel ends
-  const solver::Awake awake(runtime);
-  StarpuMpiChannel channel(cluster.data_communicator(),
-                           [&] { end_the_job(cluster, suggest); });
+void lend_over(StarpuMpiChannel& channel, Cluster& cluster, const AdjointOptions& options,
+               const Suggest& suggest, std::optional<training::LentSlots>& slots) {
   cluster.barrier();
   const solver::ProcessAccount account =
       solver::measure_process(checked_add(solver::runtime_reserve(1), kMessagesReserve));
@@ -123,6 +118,20 @@ void lend(Cluster& cluster, const AdjointOptions& options, const Suggest& sugges
   }
   static_cast<void>(cluster.gather_all(loan.slots));
   static_cast<void>(cluster.gather_all(solver::peak_resident_bytes()));
+}
+
+void lend(Cluster& cluster, const AdjointOptions& options, const Suggest& suggest) {
+  const solver::Runtime runtime(
+      {.workers = 1, .scheduler = options.job.runtime.scheduler});
+  std::optional<training::LentSlots> slots;  // later than the channel ends
+  const solver::Awake awake(runtime);
+  StarpuMpiChannel channel(cluster.data_communicator(),
+                           [&] { end_the_job(cluster, suggest); });
+  try {
+    lend_over(channel, cluster, options, suggest, slots);
+  } catch (...) {  // before the channel waits for the others to end theirs
+    end_the_job(cluster, suggest);
+  }
 }
 
 Ending run_on(Cluster& cluster, AdjointOptions& options, MakeModel make,
