@@ -79,7 +79,7 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   EspalierBase& operator=(const EspalierBase&) = delete;
 
   /// A bound on the memory of the process: "2GiB", "min", "auto", "none" (the default).
-  /// From the next analysis on.
+  /// From the next analysis on, which the factorize() after a refusal begins with.
   Derived& setMemory(std::string bound) {
     bound_ = std::move(bound);
     return derived();
