@@ -41,6 +41,7 @@ std::unique_ptr<Kernel> make_dnnl_matmul(const OperatorSpec& spec,
                                          const KernelTensors& tensors) {
   if (spec.kind != OperatorKind::kMatMul) return nullptr;
   const MatMulShape shape = matmul_shape(spec, tensors);
+  for (const std::int64_t extent : {shape.m, shape.n, shape.k}) check_extent(extent);
   const memory::desc a = matrices(shape.a_batch, shape.m, shape.k, shape.transpose_a);
   const memory::desc b = matrices(shape.b_batch, shape.k, shape.n, shape.transpose_b);
   const memory::desc y = matrices(shape.y_batch, shape.m, shape.n, false);

@@ -13,10 +13,20 @@
 namespace espalier::training {
 namespace {
 
+// oneDNN counts some extents in 32 bits, and says nothing of larger ones.
+void refuse_long_axes(const OperatorSpec& spec, const KernelTensors& tensors) {
+  if (spec.kind == OperatorKind::kCopy) return;
+  for (const auto* list : {&tensors.inputs, &tensors.outputs})
+    for (const auto& tensor : *list)
+      for (const std::int64_t extent : tensor ? tensor->dims : Shape())
+        check_extent(extent);
+}
+
 std::unique_ptr<Kernel> make_kernel(const OperatorSpec& spec,
                                     const KernelTensors& tensors) {
   if (auto kernel = make_typed_kernel(spec, tensors, ElementType::kFloat32))
     return kernel;
+  refuse_long_axes(spec, tensors);
   try {
     for (const auto make :
          {make_plain_unary<float>, make_dnnl_convolution, make_dnnl_matmul,

@@ -240,9 +240,9 @@ std::unique_ptr<Kernel> make_dnnl_normalization(const OperatorSpec& spec,
     case OperatorKind::kLayerNormBackward:
       return layer_norm_backward(spec, tensors);
     case OperatorKind::kLocalNorm:
-      return local_norm(spec, tensors);
+      return spec.size % 2 == 0 ? nullptr : local_norm(spec, tensors);
     case OperatorKind::kLocalNormBackward:
-      return local_norm_backward(spec, tensors);
+      return spec.size % 2 == 0 ? nullptr : local_norm_backward(spec, tensors);
     case OperatorKind::kSoftmax:
       return softmax(spec, tensors);
     case OperatorKind::kSoftmaxBackward:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "espalier/model/error.h"
@@ -66,6 +67,11 @@ memory::desc describe_memory(const TensorShape& shape) {
 memory::desc plain_memory(const std::vector<std::int64_t>& dims, ElementType type) {
   const memory::dims all = dims.empty() ? memory::dims{1} : memory::dims(dims);
   return {all, type_of(type), plain_strides(all)};
+}
+
+void check_extent(std::int64_t extent) {
+  if (extent > std::numeric_limits<std::int32_t>::max())
+    throw InvalidInput(fmt::format("an extent of {}: oneDNN counts to 2^31 - 1", extent));
 }
 
 memory::desc any_memory(const std::vector<std::int64_t>& dims) {

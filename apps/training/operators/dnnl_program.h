@@ -16,6 +16,9 @@ namespace espalier::training {
 /// Of the same dims, in the format that a primitive likes best.
 [[nodiscard]] dnnl::memory::desc any_memory(const std::vector<std::int64_t>& dims);
 
+/// @throws InvalidInput for an extent that oneDNN counts wrongly: beyond 2^31 - 1
+void check_extent(std::int64_t extent);
+
 /// Where an argument of a primitive is.
 struct Operand {
   enum class Place : std::int8_t { kInput, kOutput, kScratch };

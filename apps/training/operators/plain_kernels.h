@@ -24,6 +24,9 @@ template <class T>
 [[nodiscard]] std::unique_ptr<Kernel> make_plain_group_norm(const OperatorSpec& spec,
                                                             const KernelTensors& tensors);
 template <class T>
+[[nodiscard]] std::unique_ptr<Kernel> make_plain_local_norm(const OperatorSpec& spec,
+                                                            const KernelTensors& tensors);
+template <class T>
 [[nodiscard]] std::unique_ptr<Kernel> make_plain_movement(const OperatorSpec& spec,
                                                           const KernelTensors& tensors);
 /// Transpose, Concat and Split.
@@ -53,6 +56,7 @@ template <class T>
   if (auto kernel = make_plain_elementwise<T>(spec, tensors)) return kernel;
   if (auto kernel = make_plain_select<T>(spec, tensors)) return kernel;
   if (auto kernel = make_plain_group_norm<T>(spec, tensors)) return kernel;
+  if (auto kernel = make_plain_local_norm<T>(spec, tensors)) return kernel;
   if (auto kernel = make_plain_movement<T>(spec, tensors)) return kernel;
   if (auto kernel = make_plain_loss<T>(spec, tensors)) return kernel;
   return make_plain_update<T>(spec, tensors);

@@ -27,8 +27,6 @@ Manners manners_of(const RecipeStep& step) {
     case OperatorKind::kSum:
     case OperatorKind::kBatchNorm:
     case OperatorKind::kBatchNormBackward:
-    case OperatorKind::kLocalNorm:
-    case OperatorKind::kLocalNormBackward:
     case OperatorKind::kMaxPool:
     case OperatorKind::kMaxPoolBackward:
     case OperatorKind::kAveragePool:
@@ -36,6 +34,9 @@ Manners manners_of(const RecipeStep& step) {
     case OperatorKind::kDropoutBackward:
     case OperatorKind::kBinary:
       return Manners::kAlike;
+    case OperatorKind::kLocalNorm:  // even windows are none of oneDNN's
+    case OperatorKind::kLocalNormBackward:
+      return step.spec.size % 2 == 0 ? Manners::kPlain : Manners::kAlike;
     case OperatorKind::kDropout:  // places in a whole tensor are those of the plain
                                   // format
       return step.spec.places.run > 0 ? Manners::kPlain : Manners::kAlike;

@@ -56,6 +56,39 @@ TEST(DnnlKernels, AgreeWithTheOracle) {
   if (!refusal.empty()) GTEST_SKIP() << refusal;
 }
 
+// Of 1, 2, 3, 4 with alpha = size, the windows of 1 before and 2 behind have the sums of
+// squares 14, 30, 29 and 25.
+TEST(DnnlKernels, LocalNormsOverEvenWindowsReachFurtherBehind) {
+  const OperatorSpec spec{
+      .kind = OperatorKind::kLocalNorm, .alpha = 4, .beta = 1, .size = 4, .bias = 0};
+  const TensorShape x{ElementType::kFloat32, {1, 4, 1, 1}};
+  const Values expected = {1.0 / 14, 2.0 / 30, 3.0 / 29, 4.0 / 25};
+  const std::vector<Values> by_dnnl = run_dnnl(spec, {x}, {x}, {{1, 2, 3, 4}}),
+                            by_oracle = run_oracle(spec, {x}, {x}, {{1, 2, 3, 4}});
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(by_dnnl[0][i], expected[i], 1e-6) << i;
+    EXPECT_NEAR(by_oracle[0][i], expected[i], 1e-12) << i;
+  }
+}
+
+// oneDNN 2.6 divides by the lower half of such an extent.
+TEST(DnnlKernels, ExtentsOf33BitsAreRefused) {
+  constexpr std::int64_t kLong = std::int64_t{1} << 32;
+  const auto plain = [](std::vector<std::int64_t> dims) {
+    return TensorShape{ElementType::kFloat32, std::move(dims)};
+  };
+  for (const std::int64_t extent : {kLong, 3 * kLong, kLong / 2})
+    EXPECT_THROW((void)make_dnnl_kernel(
+                     {.kind = OperatorKind::kMatMul},
+                     {{plain({extent, 4}), plain({4, 3})}, {plain({extent, 3})}}),
+                 InvalidInput);
+  // Rows of all batches are rows of one matrix.
+  EXPECT_THROW((void)make_dnnl_kernel({.kind = OperatorKind::kMatMul},
+                                      {{plain({1 << 20, 1 << 12, 4}), plain({4, 3})},
+                                       {plain({1 << 20, 1 << 12, 3})}}),
+               InvalidInput);
+}
+
 TEST(DnnlKernels, UpdateParametersAsTheOracleDoes) {
   // The oracle's runs do not show what is changed in place: one element by hand.
   const TensorShape one{ElementType::kFloat32, {1}};

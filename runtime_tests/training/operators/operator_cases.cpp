@@ -257,6 +257,24 @@ void add_batch_norms(std::vector<OperatorCase>& cases) {
                    {t({3, 16, 2, 2}), plain({16}), plain({16})}});
 }
 
+void add_local_norms(std::vector<OperatorCase>& cases) {
+  OperatorSpec local{.kind = Kind::kLocalNorm, .alpha = 0.3, .beta = 0.75, .size = 5};
+  for (const std::int64_t channels : {16, 7})
+    cases.push_back({"local norm",
+                     local,
+                     {t({2, channels, 3, 3})},
+                     {t({2, channels, 3, 3})},
+                     {{with(Kind::kLocalNormBackward, local), {in(0), g()}, {0}}}});
+  for (const std::int64_t even : {2, 4}) {
+    local.size = even;
+    cases.push_back({"local norm over an even window",
+                     local,
+                     {plain({2, 5, 3, 3})},
+                     {plain({2, 5, 3, 3})},
+                     {{with(Kind::kLocalNormBackward, local), {in(0), g()}, {0}}}});
+  }
+}
+
 void add_normalizations(std::vector<OperatorCase>& cases) {
   add_batch_norms(cases);
   cases.push_back({"layer norm",
@@ -279,13 +297,6 @@ void add_normalizations(std::vector<OperatorCase>& cases) {
                          {in(0), in(1), out(1), out(2), g()},
                          {0, 1, 2}}}});
     }
-  OperatorSpec local{.kind = Kind::kLocalNorm, .alpha = 0.3, .beta = 0.75, .size = 5};
-  for (const std::int64_t channels : {16, 7})
-    cases.push_back({"local norm",
-                     local,
-                     {t({2, channels, 3, 3})},
-                     {t({2, channels, 3, 3})},
-                     {{with(Kind::kLocalNormBackward, local), {in(0), g()}, {0}}}});
   for (const std::int64_t axis : {-1, 1})
     for (const bool logarithm : {false, true}) {
       OperatorSpec soft{.kind = Kind::kSoftmax, .logarithm = logarithm, .axis = axis};
@@ -396,6 +407,7 @@ std::vector<OperatorCase> operator_cases() {
   add_reductions(cases);
   add_masks(cases);
   add_choices(cases);
+  add_local_norms(cases);
   add_normalizations(cases);
   add_pools(cases);
   add_peaks(cases);
