@@ -132,6 +132,8 @@ TEST(ReadGraphOnnx, SetsOpenDimensions) {
   EXPECT_EQ(read(model, {.dimensions = {{"batch", 0}}}).size(datum_id(1)), 0);
   EXPECT_EQ(error_of(model, {.dimensions = {{"batsch", 8}}}),
             "m: no open dimension is 'batsch'; named are: batch");
+  EXPECT_EQ(error_of(model, {.dimensions = {{"batch", 8}, {"batsch", 8}}}),
+            "m: no open dimension is 'batsch'; named are: batch");
 }
 
 TEST(ReadGraphOnnx, SetsOpenDimensionsWithoutAName) {

@@ -126,6 +126,60 @@ TEST(ReadOperatorGraph, KnowsTheMaskOfDropout) {
   EXPECT_EQ(shape_of(read(model), "mask"), (Shape{1, 48}));
 }
 
+void add_int(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+}
+
+// x (4,7,6,6) through operators of newer sets than some libraries know.
+TEST(ReadOperatorGraph, InfersShapesOfNewerOperators) {
+  onnx::ModelProto model = small_network();
+  model.mutable_opset_import(0)->set_version(21);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.clear_node();
+  graph.clear_input();
+  describe_input(*graph.add_input(), "wide", {4, 7, 6, 6});
+  onnx::TensorProto& axes = *graph.add_initializer();
+  axes.set_name("axes");
+  axes.set_data_type(onnx::TensorProto::INT64);
+  axes.add_dims(1);
+  axes.add_int64_data(-1);
+  add_int(add_node(graph, "GroupNormalization", {"wide", "w", "w"}, "norm"), "num_groups",
+          7);
+  add_node(graph, "Gelu", {"norm"}, "gelu");
+  onnx::NodeProto& split = add_node(graph, "Split", {"gelu"}, "part_0");
+  split.add_output("part_1");
+  split.add_output("part_2");
+  add_int(split, "axis", 1);
+  add_int(split, "num_outputs", 3);
+  add_int(add_node(graph, "ReduceMean", {"part_1", "axes"}, "mean"), "keepdims", 0);
+  add_node(graph, "Relu", {"mean"}, "y");
+  const OperatorGraph read_graph = read(model);
+  EXPECT_EQ(shape_of(read_graph, "norm"), (Shape{4, 7, 6, 6}));
+  EXPECT_EQ(shape_of(read_graph, "gelu"), (Shape{4, 7, 6, 6}));
+  EXPECT_EQ(shape_of(read_graph, "part_0"), (Shape{4, 3, 6, 6}));
+  EXPECT_EQ(shape_of(read_graph, "part_2"), (Shape{4, 1, 6, 6}));
+  EXPECT_EQ(shape_of(read_graph, "mean"), (Shape{4, 3, 6}));
+  EXPECT_EQ(shape_of(read_graph, "y"), (Shape{4, 3, 6}));
+}
+
+// The onnx library would divide by it.
+TEST(ReadOperatorGraph, NamesAWindowThatStandsStill) {
+  onnx::ModelProto model = small_network();
+  onnx::NodeProto& conv = *model.mutable_graph()->mutable_node(0);
+  conv.set_name("conv");
+  add_ints(conv, "strides", {1, 0});
+  try {
+    (void)read(model);
+    FAIL() << "it was read";
+  } catch (const FileError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "m: operator 'conv' (Conv): its strides are 1, 0, and none may be 0");
+  }
+}
+
 TEST(ReadOperatorGraph, IsTheSameQuestionOfMemoryAsTheGraphOfTasks) {
   const onnx::ModelProto model = small_network();
   const OperatorTasks tasks = task_graph_of(read(model));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "espalier/io/onnx/child_process.h"
+#include "espalier/io/onnx/newer_schemas.h"
 #include "espalier/model/error.h"
 
 namespace espalier::onnx_detail {
@@ -95,13 +97,26 @@ void forget_negative_dimensions(onnx::ModelProto& model) {
   });
 }
 
+// The onnx library divides by strides.
+void refuse_standing_windows(const onnx::ModelProto& model, const std::string& file) {
+  for (const onnx::NodeProto& node : model.graph().node())
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.name() != "strides") continue;
+      if (std::ranges::find(attribute.ints(), 0) != attribute.ints().end())
+        throw FileError(
+            file, 0,
+            fmt::format("operator '{}' ({}): its strides are {}, and none may "
+                        "be 0",
+                        node.name(), node.op_type(), fmt::join(attribute.ints(), ", ")));
+    }
+}
+
 // The graph of the model with the shapes that the onnx library finds, and without what it
 // computes and its weights. `follow`: through values that the model computes, too.
 std::string graph_with_shapes(onnx::ModelProto& model, bool follow) {
   const onnx::ShapeInferenceOptions options(false, 0, follow);
   std::unordered_map<std::string, OnnxShape> values;
-  onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options,
-                                     &values);
+  onnx::shape_inference::InferShapes(model, &schemas(), options, &values);
   model.mutable_graph()->clear_node();
   model.mutable_graph()->clear_initializer();
   model.mutable_graph()->clear_sparse_initializer();
@@ -125,14 +140,18 @@ void infer(onnx::ModelProto& model, const std::string& file) {
   model.mutable_graph()->mutable_value_info()->Swap(found.mutable_value_info());
 }
 
-[[noreturn]] void refuse_dimension(onnx::ModelProto& model, const std::string& name,
-                                   const std::string& file) {
+std::set<std::string> names_of_dimensions(onnx::ModelProto& model) {
   std::set<std::string> known;
   for_each_shape(model, [&known](const std::string&, OnnxShape& shape) {
     for (const OnnxShape::Dimension& dimension : shape.dim()) {
       if (has_own_name(dimension)) known.insert(dimension.dim_param());
     }
   });
+  return known;
+}
+
+[[noreturn]] void refuse_dimension(const std::set<std::string>& known,
+                                   const std::string& name, const std::string& file) {
   throw FileError(
       file, 0,
       fmt::format("no open dimension is '{}'; {}", name,
@@ -150,6 +169,8 @@ void infer_shapes(onnx::ModelProto& model,
                   const std::map<std::string, std::int64_t>& dimensions,
                   const std::string& file) {
   forget_negative_dimensions(model);
+  refuse_standing_windows(model, file);
+  const std::set<std::string> names = names_of_dimensions(model);
   std::map<std::string, std::int64_t> left;
   for (const auto& [name, value] : dimensions) {
     if (!set_by_name(model, name, value) && !set_by_axis(model, name, value))
@@ -162,7 +183,7 @@ void infer_shapes(onnx::ModelProto& model,
     std::erase_if(left, [&model](const auto& each) {
       return set_by_axis(model, each.first, each.second);
     });
-    if (left.size() == before) refuse_dimension(model, left.begin()->first, file);
+    if (left.size() == before) refuse_dimension(names, left.begin()->first, file);
     infer(model, file);
   }
 }
