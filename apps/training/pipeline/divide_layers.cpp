@@ -142,7 +142,12 @@ class Divider {
 
   // Equal parts need none.
   void drop_sizes(Operator& op) const {
-    if (!divisions_.contains(*op.output(0))) return;
+    const auto division = divisions_.find(*op.output(0));
+    if (division == divisions_.end()) return;
+    const std::int64_t axis = op.integer("axis", 0);
+    const auto rank = std::ssize(whole_.tensor(*op.output(0)).shape);
+    if (division->second.axis != static_cast<std::size_t>(axis < 0 ? axis + rank : axis))
+      return;
     op.inputs.resize(1);
     op.attributes.erase("split");
   }

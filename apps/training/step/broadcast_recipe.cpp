@@ -24,16 +24,27 @@ Recipe two(const OperatorView& view, Binary function) {
   return {{{binary(function), {input(first), input(second)}, {output(0)}}}};
 }
 
+// One after the other in a temporary, so that no input is written over before it is read.
+Recipe broadcast_sum(const OperatorView& view) {
+  const std::size_t last = view.op().inputs.size() - 1;
+  Recipe recipe{{}, {view.out(0).shape}};
+  for (std::size_t i = 1; i <= last; ++i)
+    recipe.steps.push_back({binary(Binary::kAdd),
+                            {i == 1 ? input(0) : temporary(0), input(i)},
+                            {i == last ? output(0) : temporary(0)}});
+  return recipe;
+}
+
 Recipe sum(const OperatorView& view) {
   const std::size_t count = view.op().inputs.size();
   if (count == 1) return {{{{.kind = OperatorKind::kCopy}, {input(0)}, {output(0)}}}};
   if (count == 2) return two(view, Binary::kAdd);
+  for (std::size_t i = 0; i < count; ++i)
+    if (view.in(i).shape != view.out(0).shape) return broadcast_sum(view);
   const std::size_t first = view.overwritten(0).value_or(0);
   RecipeStep step{{.kind = OperatorKind::kSum}, {input(first)}, {output(0)}};
-  for (std::size_t i = 0; i < count; ++i) {
-    if (view.in(i).shape != view.out(0).shape) view.refuse("its inputs differ in shape");
+  for (std::size_t i = 0; i < count; ++i)
     if (i != first) step.inputs.emplace_back(input(i));
-  }
   return {{step}};
 }
 

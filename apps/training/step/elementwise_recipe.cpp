@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <limits>
 #include <utility>
@@ -31,15 +33,23 @@ constexpr std::array kUnaryFunctions = {std::pair{"Relu", Unary::kRelu},
                                         std::pair{"Softplus", Unary::kSoftplus},
                                         std::pair{"Erf", Unary::kErf}};
 
+// The way back reads the result, whose sign tells that of the argument.
+void require_not_negative(const OperatorView& view, std::string_view name, double value) {
+  if (!(value >= 0))
+    view.refuse(fmt::format("its {} is {}: below 0 no gradient is known", name, value));
+}
+
 OperatorSpec spec_of(const OperatorView& view, Unary function) {
   OperatorSpec spec{.kind = OperatorKind::kUnary, .unary = function};
   const Operator& op = view.op();
   switch (function) {
     case Unary::kLeakyRelu:
       spec.alpha = op.real("alpha", 0.01);
+      require_not_negative(view, "alpha", spec.alpha);
       break;
     case Unary::kElu:
       spec.alpha = op.real("alpha", 1);
+      require_not_negative(view, "alpha", spec.alpha);
       break;
     case Unary::kGelu:
       if (op.text("approximate", "none") == "tanh") spec.unary = Unary::kGeluTanh;
@@ -51,6 +61,8 @@ OperatorSpec spec_of(const OperatorView& view, Unary function) {
     case Unary::kSelu:
       spec.alpha = op.real("alpha", 1.67326319217681884765625);
       spec.beta = op.real("gamma", 1.05070102214813232421875);
+      require_not_negative(view, "alpha", spec.alpha);
+      require_not_negative(view, "gamma", spec.beta);
       break;
     case Unary::kHardSigmoid:
       spec.alpha = op.real("alpha", 0.2);
@@ -123,6 +135,13 @@ Recipe dropout(const OperatorView& view) {
 }
 
 }  // namespace
+
+bool is_elementwise(std::string_view type) {
+  for (const auto& [name, function] : kUnaryFunctions)
+    if (type == name) return true;
+  return type == "Softmax" || type == "LogSoftmax" || type == "CausalSoftmax" ||
+         type == "Dropout";
+}
 
 std::optional<Recipe> elementwise_recipe(const OperatorView& view) {
   std::string_view type = view.op().type;

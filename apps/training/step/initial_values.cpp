@@ -23,6 +23,10 @@ Start start_of(const OperatorGraph& graph, TensorId id, double& deviation) {
       deviation = std::sqrt(2 * static_cast<double>(results) / elements);
       return Start::kWeights;
     }
+    if (op.type == "MatMul" && shape.size() == 1 && (first || second)) {
+      deviation = std::sqrt(2 / elements);
+      return Start::kWeights;
+    }
     if ((op.type == "Gemm" || op.type == "MatMul") && shape.size() >= 2 &&
         (first || second)) {
       const bool transposed = op.integer(second ? "transB" : "transA", 0) != 0;

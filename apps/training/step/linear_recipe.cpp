@@ -95,7 +95,80 @@ OperatorSpec matmul(double alpha, bool a, bool b) {
       .kind = OperatorKind::kMatMul, .transpose_a = a, .transpose_b = b, .alpha = alpha};
 }
 
+// A vector is a row on the left and a column on the right.
+Shape as_matrix(Shape shape, bool left) {
+  if (shape.size() == 1) shape.insert(left ? shape.begin() : shape.end(), 1);
+  return shape;
+}
+
+// The extents of a MatMul's operands and its result as matrices in batches.
+struct MatrixBatches {
+  Shape a, b, y;
+
+  explicit MatrixBatches(const OperatorView& view)
+      : a(as_matrix(view.argument_shape(0), true)),
+        b(as_matrix(view.argument_shape(1), false)),
+        y(view.result_shape()) {
+    // The axes of vectors are none of y's.
+    if (view.argument_shape(0).size() == 1)
+      y.insert(y.end() - (view.argument_shape(1).size() == 1 ? 0 : 1), 1);
+    if (view.argument_shape(1).size() == 1) y.push_back(1);
+  }
+};
+
+bool has_vector(const OperatorView& view) {
+  return view.argument_shape(0).size() == 1 || view.argument_shape(1).size() == 1;
+}
+
+Ingredient seen(Ingredient ingredient, const Shape& shape) {
+  ingredient.shape = shape;
+  return ingredient;
+}
+
+Recipe product_with_vector(const OperatorView& view) {
+  const MatrixBatches of(view);
+  return {{{matmul(1, false, false),
+            {seen(input(0), of.a), seen(input(1), of.b)},
+            {seen(output(0), of.y)}}}};
+}
+
+// Products in all batches of y, summed over those in which the operand was broadcast.
+Recipe broadcast_matmul_gradient(const OperatorView& view) {
+  const MatrixBatches of(view);
+  const Ingredient g = seen(input(view.g()), of.y);
+  Recipe recipe;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!view.has_output(i)) continue;
+    const Shape& own = i == 0 ? of.a : of.b;
+    Shape all = of.y;
+    std::copy(own.end() - 2, own.end(), all.end() - 2);
+    const Ingredient to = temporary(recipe.temporaries.size());
+    recipe.temporaries.push_back(all);
+    recipe.steps.push_back(
+        i == 0
+            ? RecipeStep{matmul(1, false, true), {g, seen(input(view.x(1)), of.b)}, {to}}
+            : RecipeStep{
+                  matmul(1, true, false), {seen(input(view.x(0)), of.a), g}, {to}});
+    recipe.steps.push_back(
+        {{.kind = OperatorKind::kReduce}, {to}, {seen(output(i), own)}});
+  }
+  return recipe;
+}
+
+// Whether the batches of an operand are those of the result, or its second is one matrix
+// for all rows of the first.
+bool has_plain_batches(const OperatorView& view) {
+  const Shape &a = view.argument_shape(0), &b = view.argument_shape(1),
+              &y = view.result_shape();
+  if (has_vector(view)) return false;
+  const auto batch = [](const Shape& shape) {
+    return Shape(shape.begin(), shape.end() - 2);
+  };
+  return batch(a) == batch(y) && (batch(b) == batch(y) || b.size() == 2);
+}
+
 Recipe product(const OperatorView& view) {
+  if (has_vector(view)) return product_with_vector(view);
   const Product of = product_of(view);
   RecipeStep step{matmul(of.alpha, of.a, of.b), {input(0), input(1)}, {output(0)}};
   if (!view.has_input(2)) return {{step}};
@@ -112,6 +185,7 @@ Recipe product(const OperatorView& view) {
 }
 
 Recipe matmul_gradient(const OperatorView& view) {
+  if (!has_plain_batches(view)) return broadcast_matmul_gradient(view);
   const Product of = product_of(view);
   const Ingredient g = input(view.g()), a = input(view.x(0)), b = input(view.x(1));
   Recipe recipe;

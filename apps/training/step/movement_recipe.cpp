@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "training/step/operator_shapes.h"
 #include "training/step/operator_view.h"
 
 namespace espalier::training {
@@ -24,6 +25,17 @@ Recipe transpose(const OperatorView& view) {
   return one(spec, input(view.g()), output(0));
 }
 
+// Pieces that nobody wants are left out.
+Recipe split_into_pieces(const OperatorView& view, const OperatorSpec& spec,
+                         const Ingredient& from) {
+  RecipeStep step{spec, {from}, {}};
+  for (std::size_t i = 0; i < view.op().outputs.size(); ++i) {
+    step.outputs.emplace_back();
+    if (view.has_output(i)) step.outputs.back() = output(i);
+  }
+  return {{step}};
+}
+
 Recipe concat(const OperatorView& view) {
   const auto axis = view.axis(view.op().integer("axis", 0), view.result_shape().size());
   if (!view.is_gradient()) {
@@ -32,54 +44,60 @@ Recipe concat(const OperatorView& view) {
       step.inputs.emplace_back(input(i));
     return {{step}};
   }
-  RecipeStep step{
-      {.kind = OperatorKind::kSplit, .axis = axis, .steps = {}}, {input(view.g())}, {}};
-  // The width of a piece whose gradient nobody wants is known where it is the last.
-  for (std::size_t i = 0; i < view.op().outputs.size(); ++i) {
-    if (!view.has_output(i)) view.refuse("not all its inputs have a gradient");
-    step.outputs.emplace_back(output(i));
-    step.spec.steps.push_back(view.out(i).shape[static_cast<std::size_t>(axis)]);
-  }
-  return {{step}};
+  return split_into_pieces(
+      view,
+      {.kind = OperatorKind::kSplit, .axis = axis, .steps = view.op().integers("pieces")},
+      input(view.g()));
+}
+
+// The extents of a Split's results; that of one that is left out is what the others
+// leave.
+Shape gradient_pieces(const OperatorView& view, std::int64_t whole) {
+  Shape pieces = view.op().integers("pieces");
+  if (std::ranges::count(pieces, 0) > 1)
+    view.refuse("several of the results that it undoes are left out");
+  const std::int64_t rest =
+      whole - std::accumulate(pieces.begin(), pieces.end(), std::int64_t{0});
+  std::ranges::replace(pieces, 0, rest);
+  return pieces;
 }
 
 Recipe split(const OperatorView& view) {
-  const auto axis = view.axis(view.op().integer("axis", 0), view.result_shape().size());
+  const std::size_t rank =
+      view.is_gradient() ? view.out(0).shape.size() : view.in(0).shape.size();
+  const auto axis = view.axis(view.op().integer("axis", 0), rank);
   if (!view.is_gradient()) {
-    RecipeStep step{{.kind = OperatorKind::kSplit, .axis = axis}, {input(0)}, {}};
-    for (std::size_t i = 0; i < view.op().outputs.size(); ++i) {
-      step.outputs.emplace_back(output(i));
-      step.spec.steps.push_back(view.out(i).shape[static_cast<std::size_t>(axis)]);
-    }
-    return {{step}};
+    const std::int64_t whole = view.in(0).shape[static_cast<std::size_t>(axis)];
+    return split_into_pieces(
+        view,
+        {.kind = OperatorKind::kSplit, .axis = axis, .steps = split_extents(view, whole)},
+        input(0));
   }
+  Recipe recipe;
   RecipeStep step{{.kind = OperatorKind::kConcat, .axis = axis}, {}, {output(0)}};
+  const Shape pieces =
+      gradient_pieces(view, view.out(0).shape[static_cast<std::size_t>(axis)]);
   for (std::size_t j = 0; j < view.gradients(); ++j) {
-    if (!view.has_input(view.g(j))) view.refuse("not all its outputs have a gradient");
-    step.inputs.emplace_back(input(view.g(j)));
+    if (view.has_input(view.g(j))) {
+      step.inputs.emplace_back(input(view.g(j)));
+      continue;
+    }
+    // Of a result that the loss does not depend on the gradient is 0.
+    Shape piece = view.out(0).shape;
+    piece[static_cast<std::size_t>(axis)] = pieces.at(j);
+    step.inputs.emplace_back(temporary(recipe.temporaries.size()));
+    recipe.temporaries.push_back(piece);
+    recipe.steps.push_back(
+        {{.kind = OperatorKind::kFill, .alpha = 0}, {}, {step.inputs.back()}});
   }
-  return {{step}};
+  recipe.steps.push_back(step);
+  return recipe;
 }
 
 Recipe slice(const OperatorView& view) {
   const Shape& x = view.is_gradient() ? view.out(0).shape : view.in(0).shape;
-  const Shape starts = view.list("starts", 1);
-  Shape axes = view.list("axes", 3), steps = view.list("steps", 4);
-  if (axes.empty()) {
-    axes.resize(starts.size());
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  if (steps.empty()) steps.assign(starts.size(), 1);
-  OperatorSpec spec{.kind = OperatorKind::kSlice,
-                    .starts = Shape(x.size(), 0),
-                    .steps = Shape(x.size(), 1)};
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(view.axis(axes.at(i), x.size()));
-    const std::int64_t start = starts[i] < 0 ? starts[i] + x[axis] : starts[i];
-    const std::int64_t last = steps.at(i) < 0 ? x[axis] - 1 : x[axis];
-    spec.starts[axis] = std::clamp<std::int64_t>(start, 0, last);
-    spec.steps[axis] = steps[i];
-  }
+  const SliceExtents of = slice_extents(view, x);
+  OperatorSpec spec{.kind = OperatorKind::kSlice, .starts = of.starts, .steps = of.steps};
   if (!view.is_gradient()) return one(spec, input(0), output(0));
   spec.kind = OperatorKind::kSliceBackward;
   return one(spec, input(view.g()), output(0));
@@ -103,13 +121,8 @@ Recipe pad(const OperatorView& view) {
 // The reduced axes stay, as 1.
 Recipe reduction(const OperatorView& view, bool mean) {
   const Shape& x = view.is_gradient() ? view.out(0).shape : view.in(0).shape;
-  Shape kept = x, axes = view.list("axes", 1);
-  if (axes.empty()) {
-    axes.resize(x.size());
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  for (const std::int64_t axis : axes)
-    kept[static_cast<std::size_t>(view.axis(axis, x.size()))] = 1;
+  Shape kept = x;
+  for (const std::size_t axis : reduced_axes(view, x)) kept[axis] = 1;
   const double count =
       static_cast<double>(element_count(x)) /
       static_cast<double>(std::max<std::int64_t>(1, element_count(kept)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "espalier/model/error.h"
+#include "training/step/operator_shapes.h"
 
 namespace espalier::training {
 
@@ -53,6 +54,8 @@ double OperatorView::number(std::size_t i, double otherwise) const {
   if (tensor.value) {
     if (const auto elements = floats_of(*tensor.value, tensor.type, tensor.shape))
       if (elements->size() == 1) return elements->front();
+    if (const auto elements = integers_of(*tensor.value, tensor.type, tensor.shape))
+      if (elements->size() == 1) return static_cast<double>(elements->front());
   }
   refuse(fmt::format("{} is not a constant number", label(tensor)));
 }
@@ -83,6 +86,7 @@ std::optional<std::size_t> OperatorView::overwritten(std::size_t i) const {
 Recipe recipe_of(const OperatorGraph& graph, OperatorId id,
                  const RecipeOptions& options) {
   const OperatorView view(graph, id);
+  check_shapes(view);
   for (const auto& output : view.op().outputs)  // a view: nothing is to be done
     if (output && graph.tensor(*output).sharing == Sharing::kView) return {};
   if (auto recipe = training_recipe(view, options)) return *std::move(recipe);

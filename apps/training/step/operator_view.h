@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "espalier/model/operator_graph.h"
@@ -75,6 +76,10 @@ class OperatorView {
 [[nodiscard]] std::optional<Recipe> movement_recipe(const OperatorView& view);
 [[nodiscard]] std::optional<Recipe> training_recipe(const OperatorView& view,
                                                     const RecipeOptions& options);
+
+/// Whether a type works on one element at a time, or along one axis: its result has the
+/// extents of its first input.
+[[nodiscard]] bool is_elementwise(std::string_view type);
 
 /// The window of a Conv or a pooling whose kernel has these extents.
 [[nodiscard]] Window window_of(const OperatorView& view, const Shape& kernel,

@@ -70,6 +70,7 @@ Recipe update(const OperatorView& view, OperatorKind kind, std::size_t changed,
 TrainingOptions step_options(const OperatorGraph& model, Optimiser optimiser) {
   TrainingOptions options{.optimiser = optimiser,
                           .pool_index = ElementType::kUint8,
+                          .always_keeps = true,
                           .lrn_keeps_scale = false};
   for (const Operator& op : model.operators())
     if (op.type == "MaxPool" &&

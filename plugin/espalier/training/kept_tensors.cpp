@@ -35,8 +35,12 @@ Shape row_shape(const OperatorGraph& model, const Operator& op) {
   if (rank < 2)
     throw InvalidInput(fmt::format("{}: {} has no channels", label(op),
                                    label(needed_input(model, op, 0))));
-  return {shape[0],
-          op.type == "GroupNormalization" ? op.integer("num_groups", 1) : shape[1]};
+  if (op.type != "GroupNormalization") return {shape[0], shape[1]};
+  const std::int64_t groups = op.integer("num_groups", 1);
+  if (groups < 1)
+    throw InvalidInput(fmt::format("{}: {} groups of channels of {}", label(op), groups,
+                                   label(needed_input(model, op, 0))));
+  return {shape[0], groups};
 }
 
 }  // namespace

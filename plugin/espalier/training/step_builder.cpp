@@ -121,7 +121,7 @@ void StepBuilder::add_outputs(const Operator& from, Operator& op,
     here_[index(first)] = add(std::move(result));
   }
   op.outputs.emplace_back(here(first));
-  if (!analysis_.has_gradient[index(first)]) return;
+  if (!analysis_.has_gradient[index(first)] && !options_.always_keeps) return;
   for (Tensor& kept : kept_tensors(model_, from, rule.keeps, options_)) {
     kept.name = unused(std::move(kept.name));
     op.outputs.emplace_back(add(std::move(kept)));

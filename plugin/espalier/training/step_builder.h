@@ -32,6 +32,8 @@ class StepBuilder {
   [[nodiscard]] std::vector<std::optional<TensorId>> reads(const Operator& op,
                                                            const GradientRule& rule,
                                                            PositionMask wanted) const;
+  [[nodiscard]] Shape pieces_of(const Operator& op,
+                                const std::vector<std::optional<TensorId>>& list) const;
   void add_partial(TensorId of_model, TensorId gradient);
   std::optional<TensorId> total(TensorId of_model);
   TensorId accumulate(TensorId of_model, std::vector<TensorId> partials);

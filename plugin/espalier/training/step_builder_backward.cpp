@@ -92,6 +92,23 @@ std::vector<std::optional<TensorId>> StepBuilder::reads(const Operator& op,
   return read;
 }
 
+// The extents of what a Concat joins or a Split gives along its axis; 0: left out.
+Shape StepBuilder::pieces_of(const Operator& op,
+                             const std::vector<std::optional<TensorId>>& list) const {
+  Shape pieces;
+  for (const auto& each : list) {
+    pieces.push_back(0);
+    if (!each) continue;
+    const Shape& shape = model_.tensor(*each).shape;
+    const std::int64_t axis = op.integer("axis", 0), rank = std::ssize(shape);
+    if (axis < -rank || axis >= rank)
+      throw InvalidInput(
+          fmt::format("{}: axis {} of {}", label(op), axis, label(model_.tensor(*each))));
+    pieces.back() = shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+  }
+  return pieces;
+}
+
 // The operator that gives the wanted gradients of the inputs.
 void StepBuilder::add_gradients(OperatorId id, const GradientRule& rule,
                                 PositionMask wanted,
@@ -105,6 +122,8 @@ void StepBuilder::add_gradients(OperatorId id, const GradientRule& rule,
   op.attributes["inputs"] = static_cast<std::int64_t>(here.inputs.size());
   op.attributes["outputs"] = static_cast<std::int64_t>(here.outputs.size());
   op.workspace = here.workspace;
+  if (op.type == "ConcatGrad") op.attributes["pieces"] = pieces_of(from, from.inputs);
+  if (op.type == "SplitGrad") op.attributes["pieces"] = pieces_of(from, from.outputs);
   op.inputs = gradients;
   const auto read = reads(here, rule, wanted);
   op.inputs.insert(op.inputs.end(), read.begin(), read.end());

@@ -81,7 +81,9 @@ namespace espalier {
 //   Reshape, Flatten, Squeeze, Unsqueeze: nothing; dx is g read in another shape, with
 //     alias_views a view
 //   Transpose, Slice, Concat, Split, Pad, Expand, Dropout: inputs from the second on,
-//     where they are shapes, axes and the like, as the forward operator has them
+//     where they are shapes, axes and the like, as the forward operator has them.
+//     `pieces` (integers) of ConcatGrad and SplitGrad: the extents of all inputs, or all
+//     outputs, along the axis; 0 of one that is left out
 //   Gather                                            indices; dx_0 is dense
 //   Attention                                         q, k, v, y, logsumexp
 //   SoftmaxCrossEntropyLoss                           labels, probabilities

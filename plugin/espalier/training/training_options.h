@@ -39,6 +39,9 @@ struct TrainingOptions {
   /// MaxPool keeps its input and output for the way back, instead of indices.
   bool pool_keeps_inputs = false;
   ElementType pool_index = ElementType::kInt64;  ///< of the indices
+  /// What an operator keeps for the way back it writes even where nobody reads it,
+  /// because its gradient is not wanted: kernels cannot leave it out.
+  bool always_keeps = false;
   bool lrn_keeps_scale = true;  ///< LRN keeps its denominators, as large as its input
   /// An operator that reads all gradients stands before all updates.
   bool clip_gradients = false;

@@ -1,59 +1,15 @@
 #include "training/step/networks.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "espalier/training/transformer.h"
+#include "training/step/draft.h"
 #include "training/step/initial_values.h"
 #include "training/step/input_values.h"
 #include "training/step/mlp.h"
 
 namespace espalier::training {
 namespace {
-
-// A model under construction, batch first.
-class Draft {
- public:
-  TensorId input(Shape shape) {
-    return builder_.add_tensor(
-        {.name = "image", .shape = std::move(shape), .role = TensorRole::kInput});
-  }
-  TensorId parameter(Shape shape) {
-    return builder_.add_tensor({.name = fmt::format("p{}", ++count_),
-                                .shape = std::move(shape),
-                                .role = TensorRole::kParameter,
-                                .kept = true});
-  }
-  TensorId op(const std::string& type, std::vector<std::optional<TensorId>> inputs,
-              Shape shape, std::map<std::string, AttributeValue, std::less<>> with = {}) {
-    const TensorId to = builder_.add_tensor(
-        {.name = fmt::format("t{}", ++count_), .shape = std::move(shape)});
-    builder_.add_operator({.name = fmt::format("{}{}", type, count_),
-                           .type = type,
-                           .domain = {},
-                           .inputs = std::move(inputs),
-                           .outputs = {to},
-                           .attributes = std::move(with)});
-    return to;
-  }
-  TensorId constant(float value) {
-    return builder_.add_tensor(
-        {.name = fmt::format("c{}", ++count_),
-         .role = TensorRole::kConstant,
-         .kept = true,
-         .value = TensorValue::of(
-             std::string(reinterpret_cast<const char*>(&value), sizeof value))});
-  }
-  OperatorGraph build(TensorId kept) {
-    builder_.keep(kept);
-    return std::move(builder_).build();
-  }
-
- private:
-  OperatorGraphBuilder builder_;
-  int count_ = 0;
-};
 
 using Numbers = std::vector<std::int64_t>;
 
@@ -116,6 +72,37 @@ OperatorGraph small_upward_net(std::int64_t batch) {
   return draft.build(x);
 }
 
+OperatorGraph small_broadcasting_net(std::int64_t batch) {
+  Draft draft;
+  const std::int64_t b = batch;
+  const TensorId image = draft.input({b, 8, 6, 6});
+  const TensorId pooled = draft.op("MaxPool", {image}, {b, 8, 3, 3},
+                                   {{"kernel_shape", Numbers{3, 3}},
+                                    {"strides", Numbers{2, 2}},
+                                    {"pads", Numbers{0, 0, 1, 1}}});
+  TensorId x = draft.op("Conv", {pooled, draft.parameter({8, 8, 1, 1})}, {b, 8, 3, 3});
+  x = draft.op("LRN", {x}, {b, 8, 3, 3}, {{"size", std::int64_t{4}}, {"alpha", 2.0}});
+  x = draft.op("Concat", {pooled, x}, {b, 16, 3, 3}, {{"axis", std::int64_t{1}}});
+  const auto pieces =
+      draft.several("Split", {x}, {{b, 4, 3, 3}, {b, 7, 3, 3}, {b, 5, 3, 3}},
+                    {{"axis", std::int64_t{1}}, {"split", Numbers{4, 7, 5}}});
+  x = draft.op("Concat", {pieces[2], pieces[0]}, {b, 9, 3, 3},
+               {{"axis", std::int64_t{1}}});
+  x = draft.op("Reshape", {x, draft.constant(Numbers{0, 9, -1})}, {b, 9, 9});
+  x = draft.op("LayerNormalization", {x, draft.parameter({9}), draft.parameter({9, 1})},
+               {b, 9, 9}, {{"axis", std::int64_t{1}}});
+  x = draft.op("ReduceSum", {x}, {b, 9, 9}, {{"noop_with_empty_axes", std::int64_t{1}}});
+  x = draft.op("MatMul", {draft.parameter({5, 9}), x}, {b, 5, 9});
+  x = draft.op("MatMul", {x, draft.parameter({3, 1, 9, 6})}, {3, b, 5, 6});
+  x = draft.op("ReduceMean", {x}, {b, 5, 6},
+               {{"axes", Numbers{0}}, {"keepdims", std::int64_t{0}}});
+  x = draft.op("Sum", {draft.parameter({6}), x, draft.parameter({5, 1})}, {b, 5, 6});
+  x = draft.op("MatMul", {x, draft.parameter({6})}, {b, 5});
+  x = draft.op("Pow", {x, draft.constant(Numbers{2})}, {b, 5});
+  x = draft.op("Gemm", {x, draft.parameter({5, 3}), draft.parameter({3})}, {b, 3});
+  return draft.build(x);
+}
+
 OperatorGraph small_transformer() {
   return transformer({.layers = 2,
                       .width = 16,
@@ -131,6 +118,7 @@ std::vector<Network> small_networks() {
   networks.push_back({"perceptron", mlp({13, 32, 24, 5}, 8)});
   networks.push_back({"convnet", small_convnet(4)});
   networks.push_back({"upward net", small_upward_net(4)});
+  networks.push_back({"broadcasting net", small_broadcasting_net(4)});
   networks.push_back({"transformer", small_transformer()});
   return networks;
 }

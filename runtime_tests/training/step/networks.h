@@ -12,6 +12,9 @@ namespace espalier::training {
 /// and groups, Max, Min, Softplus, Selu, the largest of a channel, a dropout whose ratio
 /// is an input, and a bias by half.
 [[nodiscard]] OperatorGraph small_upward_net(std::int64_t batch);
+/// A pooling that no parameter precedes, an even LRN, pieces that nobody wants, operands
+/// that are broadcast: of a normalisation, of products, of a sum.
+[[nodiscard]] OperatorGraph small_broadcasting_net(std::int64_t batch);
 [[nodiscard]] OperatorGraph small_transformer();
 
 struct Network {
