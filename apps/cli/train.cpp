@@ -46,12 +46,13 @@ struct StepsReached {
   }
 };
 
-training::TrainResult train(const TrainCommand& command, training::TrainJob& job,
-                            StepsReached& reached) {
+training::TrainResult train(const TrainCommand& command, const OperatorGraph& model,
+                            training::TrainJob& job, StepsReached& reached) {
   std::optional<SampleFile> data;
   training::FillInputs fill;
   if (!command.data.empty()) {
-    refusing(drop_option("--data"), [&] { data.emplace(command.data, job.training()); });
+    refusing(drop_option("--data"),
+             [&] { data.emplace(command.data, model, job.training()); });
     fill = [&data](const TrainingGraph&, std::int64_t step, TensorId id,
                    std::span<std::byte> bytes) { data->fill(step, id, bytes); };
   }
@@ -141,7 +142,7 @@ Ending run_alone(TrainCommand& command) {
     return report_infeasible(command, *job, planned.error());
   }
   run.result = naming<InvalidInput>(  // labels of no class
-      command.data, [&] { return train(command, *job, reached); });
+      command.data, [&] { return train(command, model, *job, reached); });
   termination.reset();
   if (run.result.stopped) {
     fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));

@@ -24,17 +24,16 @@ std::int64_t batch_of(const OperatorGraph& graph, const std::string& path) {
 
 }  // namespace
 
-SampleFile::SampleFile(std::string path, const TrainingGraph& training)
-    : path_(std::move(path)), batch_(batch_of(training.graph, path_)) {
-  for (const Tensor& tensor : training.graph.tensors()) {
-    offsets_.push_back(record_);
-    if (tensor.role != TensorRole::kInput) continue;
-    if (tensor.bytes % batch_ != 0)
-      throw FileError(
-          path_, 0,
-          fmt::format("{} is not divided by a batch of {}", label(tensor), batch_));
-    record_ = checked_add(record_, tensor.bytes / batch_);
-  }
+SampleFile::SampleFile(std::string path, const OperatorGraph& model,
+                       const TrainingGraph& training)
+    : path_(std::move(path)),
+      batch_(batch_of(training.graph, path_)),
+      offsets_(training.graph.tensors().size()) {
+  for (const Tensor& tensor : model.tensors())
+    if (tensor.role == TensorRole::kInput)
+      add_to_record(tensor, training.graph.find_tensor(tensor.name));
+  for (const TensorId label : training.labels)
+    add_to_record(training.graph.tensor(label), label);
   file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (file_ < 0 || fstat(file_, &status) != 0) {
@@ -51,6 +50,16 @@ SampleFile::SampleFile(std::string path, const TrainingGraph& training)
                     "bytes",
                     static_cast<Bytes>(status.st_size), record_));
   }
+}
+
+// `here`: nothing for an input that the step does not read.
+void SampleFile::add_to_record(const Tensor& tensor, std::optional<TensorId> here) {
+  if (tensor.bytes % batch_ != 0)
+    throw FileError(
+        path_, 0,
+        fmt::format("{} is not divided by a batch of {}", label(tensor), batch_));
+  if (here) offsets_[index(*here)] = record_;
+  record_ = checked_add(record_, tensor.bytes / batch_);
 }
 
 SampleFile::~SampleFile() { close(file_); }

@@ -259,13 +259,14 @@ class Participant {
   SharedRun run_;
 };
 
-void train(const TrainCommand& command, const TrainingPeers& peers,
-           const SharedTraining& training, Participant& participant) {
+void train(const TrainCommand& command, const OperatorGraph& model,
+           const TrainingPeers& peers, const SharedTraining& training,
+           Participant& participant) {
   std::optional<SampleFile> data;
   training::FillMicroBatch fill;
   if (!command.data.empty()) {
     refusing(drop_option("--data"),
-             [&] { data.emplace(command.data, training.micro().step); });
+             [&] { data.emplace(command.data, model, training.micro().step); });
     fill = [&data](std::int64_t micro_batch, TensorId of, std::span<std::byte> bytes) {
       data->fill(micro_batch, of, bytes);
     };
@@ -311,7 +312,7 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
     return report_shared_infeasible(command, shared, planned.error(),
                                     participant.refused());
   }
-  train(command, peers, *training, participant);
+  train(command, model, peers, *training, participant);
   const SharedRun& run = participant.figures();
   termination.reset();
   if (!first) return kDone;

@@ -124,6 +124,35 @@ Outcome train(const OnnxModel& model) {
   return run({"train", path, "--steps", "2", "--threads", "1", "--rate", "1e-3"});
 }
 
+// The first two inputs of a record are what nobody reads, and what is read second.
+TEST(Train, RecordsHaveAllInputsInTheOrderOfTheModel) {
+  const OnnxModel model = {
+      .nodes = {{"MatMul", "first", {"x", "w"}, {"p"}},
+                {"Sub", "last", {"p", "z"}, {"y"}}},
+      .inputs = {{"unused", {"2", "5"}}, {"z", {"2", "3"}}, {"x", {"2", "4"}}},
+      .weights = {{"w", {"4", "3"}}},
+      .outputs = {{"y", {"2", "3"}}}};
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() + "/m.onnx",
+                    data = directory.path() + "/data";
+  std::ofstream(file, std::ios::binary) << onnx_bytes(model);
+  {
+    std::ofstream out(data, std::ios::binary);
+    for (int sample = 0; sample < 2; ++sample) {
+      const float record[] = {1e30F, 1e30F, 1e30F, 1e30F, 1e30F, 0, 0, -20, 0, 0, 0, 0};
+      const std::int64_t label = 2;
+      out.write(reinterpret_cast<const char*>(record), sizeof record);
+      out.write(reinterpret_cast<const char*>(&label), sizeof label);
+    }
+  }
+  const Outcome outcome =
+      run({"train", file, "--steps", "1", "--threads", "1", "--json", "--data", data});
+  if (outcome.err.find("built without ONNX") != std::string::npos)
+    GTEST_SKIP() << "needs ONNX";
+  // Scores 0, 0, 20: the loss is log(1 + 2 e^-20).
+  EXPECT_LT(answer(outcome)["losses"][0].get<double>(), 1e-6);
+}
+
 TEST(Train, NamesWhatIsWrongWithAModel) {
   const Outcome good = train(odd_model("Relu"));
   if (good.err.find("built without ONNX") != std::string::npos)
