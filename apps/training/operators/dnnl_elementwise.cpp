@@ -22,9 +22,13 @@ Eltwise eltwise_of(const OperatorSpec& spec) {
     case UnaryFunction::kRelu:
       return {algorithm::eltwise_relu_use_dst_for_bwd, 0, 0};
     case UnaryFunction::kLeakyRelu:
-      return {algorithm::eltwise_relu_use_dst_for_bwd, alpha, 0};
+      return {uses_result(spec) ? algorithm::eltwise_relu_use_dst_for_bwd
+                                : algorithm::eltwise_relu,
+              alpha, 0};
     case UnaryFunction::kElu:
-      return {algorithm::eltwise_elu_use_dst_for_bwd, alpha, 0};
+      return {uses_result(spec) ? algorithm::eltwise_elu_use_dst_for_bwd
+                                : algorithm::eltwise_elu,
+              alpha, 0};
     case UnaryFunction::kSigmoid:
       return {algorithm::eltwise_logistic_use_dst_for_bwd, 0, 0};
     case UnaryFunction::kTanh:
@@ -87,7 +91,7 @@ std::unique_ptr<Kernel> unary_backward(const OperatorSpec& spec,
   auto program = std::make_unique<DnnlProgram>();
   program->add(
       description, dnnl::eltwise_backward(description),
-      {{uses_result(spec.unary) ? DNNL_ARG_DST : DNNL_ARG_SRC, memory, Operand::input(0)},
+      {{uses_result(spec) ? DNNL_ARG_DST : DNNL_ARG_SRC, memory, Operand::input(0)},
        {DNNL_ARG_DIFF_DST, memory, Operand::input(1)},
        {DNNL_ARG_DIFF_SRC, memory, Operand::output(0)}});
   return program;

@@ -4,16 +4,18 @@
 
 namespace espalier::training {
 
-bool uses_result(UnaryFunction function) {
-  switch (function) {
-    case UnaryFunction::kRelu:
+bool uses_result(const OperatorSpec& spec) {
+  switch (spec.unary) {
     case UnaryFunction::kLeakyRelu:
     case UnaryFunction::kElu:
+      return spec.alpha >= 0;
+    case UnaryFunction::kSelu:
+      return spec.alpha >= 0 && spec.beta >= 0;
+    case UnaryFunction::kRelu:
     case UnaryFunction::kSigmoid:
     case UnaryFunction::kTanh:
     case UnaryFunction::kExp:
     case UnaryFunction::kSqrt:
-    case UnaryFunction::kSelu:
     case UnaryFunction::kReciprocal:
       return true;
     default:

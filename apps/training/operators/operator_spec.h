@@ -111,9 +111,6 @@ enum class UnaryFunction : std::int8_t {
   kErf
 };
 
-/// Whether the gradient is made of y; else of x.
-[[nodiscard]] bool uses_result(UnaryFunction function);
-
 enum class BinaryFunction : std::int8_t {
   kAdd,
   kSubtract,
@@ -158,6 +155,10 @@ struct OperatorSpec {
   ElementRuns places = {};   ///< of kDropout: which of them
   UpdateRule update = {};
 };
+
+/// Whether the gradient of a unary function is made of y; else of x. Where a function has
+/// another sign below 0 than x its y does not tell on which side x was.
+[[nodiscard]] bool uses_result(const OperatorSpec& spec);
 
 /// The elements of the indices that kMaxPool keeps.
 [[nodiscard]] ElementType max_pool_index(const Window& window);

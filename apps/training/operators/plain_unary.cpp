@@ -32,6 +32,8 @@ template <class T>
 T slope_of(UnaryFunction function, T kept, T alpha, T beta) {
   switch (function) {
     case UnaryFunction::kSelu:
+      if (alpha < 0 || beta < 0)  // of the argument
+        return kept > 0 ? beta : alpha * beta * std::exp(kept);
       return kept > 0 ? beta : kept + alpha * beta;
     case UnaryFunction::kReciprocal:
       return -kept * kept;

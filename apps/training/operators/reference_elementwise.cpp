@@ -81,6 +81,10 @@ double slope_from_result(const OperatorSpec& spec, double y) {
 
 double slope_from_argument(const OperatorSpec& spec, double x) {
   switch (spec.unary) {
+    case UnaryFunction::kLeakyRelu:
+      return x > 0 ? 1 : spec.alpha;
+    case UnaryFunction::kElu:
+      return x > 0 ? 1 : spec.alpha * std::exp(x);
     case UnaryFunction::kGelu:
       return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)) +
              x * std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
@@ -123,8 +127,8 @@ std::unique_ptr<Kernel> unary_backward(const OperatorSpec& spec,
     const double *const kept = read<double>(call, 0), *const g = read<double>(call, 1);
     double* const dx = write<double>(call, 0);
     for (std::int64_t i = 0; i < count; ++i)
-      dx[i] = g[i] * (uses_result(spec.unary) ? slope_from_result(spec, kept[i])
-                                              : slope_from_argument(spec, kept[i]));
+      dx[i] = g[i] * (uses_result(spec) ? slope_from_result(spec, kept[i])
+                                        : slope_from_argument(spec, kept[i]));
   });
 }
 

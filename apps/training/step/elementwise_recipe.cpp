@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <limits>
 #include <utility>
@@ -33,23 +31,15 @@ constexpr std::array kUnaryFunctions = {std::pair{"Relu", Unary::kRelu},
                                         std::pair{"Softplus", Unary::kSoftplus},
                                         std::pair{"Erf", Unary::kErf}};
 
-// The way back reads the result, whose sign tells that of the argument.
-void require_not_negative(const OperatorView& view, std::string_view name, double value) {
-  if (!(value >= 0))
-    view.refuse(fmt::format("its {} is {}: below 0 no gradient is known", name, value));
-}
-
 OperatorSpec spec_of(const OperatorView& view, Unary function) {
   OperatorSpec spec{.kind = OperatorKind::kUnary, .unary = function};
   const Operator& op = view.op();
   switch (function) {
     case Unary::kLeakyRelu:
       spec.alpha = op.real("alpha", 0.01);
-      require_not_negative(view, "alpha", spec.alpha);
       break;
     case Unary::kElu:
       spec.alpha = op.real("alpha", 1);
-      require_not_negative(view, "alpha", spec.alpha);
       break;
     case Unary::kGelu:
       if (op.text("approximate", "none") == "tanh") spec.unary = Unary::kGeluTanh;
@@ -61,8 +51,6 @@ OperatorSpec spec_of(const OperatorView& view, Unary function) {
     case Unary::kSelu:
       spec.alpha = op.real("alpha", 1.67326319217681884765625);
       spec.beta = op.real("gamma", 1.05070102214813232421875);
-      require_not_negative(view, "alpha", spec.alpha);
-      require_not_negative(view, "gamma", spec.beta);
       break;
     case Unary::kHardSigmoid:
       spec.alpha = op.real("alpha", 0.2);
@@ -86,7 +74,7 @@ Recipe unary(const OperatorView& view, Unary function) {
   if (!view.is_gradient()) return {{{spec, {input(0)}, {output(0)}}}};
   if (function == Unary::kLinear) return {{{spec, {input(view.g())}, {output(0)}}}};
   spec.kind = OperatorKind::kUnaryBackward;
-  const Ingredient kept = input(uses_result(spec.unary) ? view.y(0) : view.x(0));
+  const Ingredient kept = input(uses_result(spec) ? view.y(0) : view.x(0));
   return {{{spec, {kept, input(view.g())}, {output(0)}}}};
 }
 

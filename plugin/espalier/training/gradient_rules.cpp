@@ -102,6 +102,12 @@ constexpr std::array kRules = {
            .reads_outputs = kAll,
            .keeps = Kept::kRowSums}}};
 
+bool turns_negative_side(const Operator& op) {
+  const bool selu = op.type == "Selu";
+  if (!selu && op.type != "LeakyRelu" && op.type != "Elu") return false;
+  return !(op.real("alpha", 1) >= 0) || (selu && !(op.real("gamma", 1) >= 0));
+}
+
 }  // namespace
 
 std::optional<GradientRule> gradient_rule(std::string_view type) {
@@ -109,6 +115,10 @@ std::optional<GradientRule> gradient_rule(std::string_view type) {
     if (name == type) return rule;
   }
   return std::nullopt;
+}
+
+std::optional<GradientRule> gradient_rule(const Operator& op) {
+  return turns_negative_side(op) ? kFromInputs : gradient_rule(op.type);
 }
 
 }  // namespace espalier

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "espalier/model/operator_graph.h"
+
 namespace espalier {
 
 /// What an operator keeps for the way back beside its inputs and outputs.
@@ -47,5 +49,8 @@ struct GradientRule {
 
 /// The rule of a type of operator; nothing when its gradient is not known.
 [[nodiscard]] std::optional<GradientRule> gradient_rule(std::string_view type);
+/// The same of an operator: a LeakyRelu, Elu or Selu with a factor below 0 reads x,
+/// because its result does not tell on which side x was.
+[[nodiscard]] std::optional<GradientRule> gradient_rule(const Operator& op);
 
 }  // namespace espalier

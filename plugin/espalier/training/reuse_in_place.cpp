@@ -23,7 +23,7 @@ std::pair<std::size_t, std::size_t> candidates(const Operator& op) {
         gradient_rule(std::string_view(op.type).substr(0, op.type.size() - kGrad.size()));
     return {0, rule && rule->grad_in_place ? 1U : 0U};
   }
-  const auto rule = gradient_rule(op.type);
+  const auto rule = gradient_rule(op);
   return {0, rule && rule->in_place ? op.inputs.size() : 0U};
 }
 

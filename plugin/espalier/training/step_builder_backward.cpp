@@ -37,7 +37,7 @@ std::optional<TensorId> StepBuilder::total(TensorId of_model) {
 
 void StepBuilder::add_backward(OperatorId id) {
   const Operator& from = model_.op(id);
-  const auto rule = gradient_rule(from.type);
+  const auto rule = gradient_rule(from);
   if (rule && from.domain.empty()) {
     std::vector<std::optional<TensorId>> gradients;
     bool any = false;

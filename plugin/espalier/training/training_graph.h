@@ -65,6 +65,7 @@ namespace espalier {
 //     one dx and another dw and db, both of type TGrad, some dx_i left out)
 //   Relu, LeakyRelu, Elu, Selu, Sigmoid, Tanh, Exp, Sqrt,
 //     Reciprocal, Softmax, LogSoftmax, CausalSoftmax          y
+//     (x with a factor, `alpha` or `gamma`, below 0)
 //   Gelu, Silu, HardSwish, HardSigmoid, Softplus, Erf, Log,
 //     Pow, Abs, Clip                                          all x
 //   Add, Sum, Sub, Neg, Identity, Cast                        nothing; a dx of another

@@ -2,6 +2,7 @@
 
 #include "training/operators/operator_cases.h"
 
+#include <tuple>
 #include <utility>
 
 namespace espalier::training {
@@ -117,11 +118,26 @@ void add_unary(std::vector<OperatorCase>& cases) {
     OperatorSpec spec{.kind = Kind::kUnary, .unary = function, .alpha = 0.3, .beta = 0.7};
     OperatorCase test{name, spec, {t({2, 16, 3, 3})}, {t({2, 16, 3, 3})}};
     test.backward = {{with(Kind::kUnaryBackward, spec),
-                      {uses_result(function) ? out(0) : in(0), g()},
+                      {uses_result(spec) ? out(0) : in(0), g()},
                       {0}}};
     for (const F positive : {F::kLog, F::kSqrt, F::kPower, F::kReciprocal})
       if (function == positive) test.low = 0.5;
     cases.push_back(std::move(test));
+  }
+}
+
+void add_turned(std::vector<OperatorCase>& cases) {
+  using F = UnaryFunction;
+  for (const auto& [function, alpha, beta] :
+       {std::tuple(F::kLeakyRelu, -0.3, 0.0), std::tuple(F::kElu, -0.3, 0.0),
+        std::tuple(F::kSelu, -0.3, 0.7), std::tuple(F::kSelu, 0.3, -0.7)}) {
+    const OperatorSpec spec{
+        .kind = Kind::kUnary, .unary = function, .alpha = alpha, .beta = beta};
+    cases.push_back({"a function that is not below 0 where its argument is",
+                     spec,
+                     {t({2, 16, 3, 3})},
+                     {t({2, 16, 3, 3})},
+                     {{with(Kind::kUnaryBackward, spec), {in(0), g()}, {0}}}});
   }
 }
 
@@ -402,6 +418,7 @@ std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> cases;
   add_linear(cases);
   add_unary(cases);
+  add_turned(cases);
   add_sums(cases);
   add_products(cases);
   add_reductions(cases);

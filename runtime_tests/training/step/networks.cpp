@@ -149,7 +149,7 @@ void OracleStep::reset() {
     else if (tensor.role != TensorRole::kComputed)
       fill_initial_value(graph, id, seed_, bytes);
     if (tensor.type != ElementType::kFloat32) {
-      std::memcpy(memory_[i].data(), bytes.data(), bytes.size());
+      if (!bytes.empty()) std::memcpy(memory_[i].data(), bytes.data(), bytes.size());
       continue;
     }
     const auto* const single = reinterpret_cast<const float*>(bytes.data());

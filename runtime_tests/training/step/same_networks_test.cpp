@@ -162,6 +162,20 @@ TEST(SameNetworks, ExponentsMayBeWholeNumbers) {
               [&](Draft& draft) { return draw(draft, false); });
 }
 
+// max(x, 0) + 0.5 max(-x, 0).
+TEST(SameNetworks, LeakyReluTurnsTheOtherSide) {
+  const auto draw = [](Draft& draft, bool at_once) {
+    const TensorId x =
+        draft.op("Mul", {draft.input({4, 6}), draft.parameter({6})}, {4, 6});
+    if (at_once) return draft.op("LeakyRelu", {x}, {4, 6}, {{"alpha", -0.5}});
+    const TensorId other = draft.op("Relu", {draft.op("Neg", {x}, {4, 6})}, {4, 6});
+    const TensorId half = draft.op("Mul", {other, draft.constant(0.5F)}, {4, 6});
+    return draft.op("Add", {draft.op("Relu", {x}, {4, 6}), half}, {4, 6});
+  };
+  expect_same([&](Draft& draft) { return draw(draft, true); },
+              [&](Draft& draft) { return draw(draft, false); });
+}
+
 // The third piece of three beside a slice of what it is a piece of.
 TEST(SameNetworks, PiecesThatNobodyWantsHaveNoGradient) {
   const auto product = [](Draft& draft) {
