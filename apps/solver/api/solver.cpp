@@ -193,10 +193,9 @@ bool Solver::Impl::may_be_whole() const {
 // Operations, of complex numbers four of real ones, from which on a factorisation is the
 // runtime's.
 Flops Solver::Impl::whole_flops(FactorKind kind) const {
-  constexpr Flops kOneWorker = 4e9, kSeveral = 4e9;
+  constexpr Flops kSmall = 4e9;
   const int real = numeric_->parts() * numeric_->parts();
-  const Flops given =
-      options_.runtime_flops.value_or(options_.workers == 1 ? kOneWorker : kSeveral);
+  const Flops given = options_.runtime_flops.value_or(kSmall);
   return given / (kind == FactorKind::kLu ? 2 * real : real);
 }
 

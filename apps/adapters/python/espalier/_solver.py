@@ -470,7 +470,7 @@ def factorized(A, memory=None, **options):
     estimate_errors  whether the condition is estimated with each solve, see `statistics`
     pivot_threshold  in (0, 1]; 0: 0.01
     out_of_core  a directory for what does not fit in the bound
-    runtime  "auto": small systems are solved by the calling thread alone; "starpu", "none"
+    runtime  "auto": small systems are solved without StarPU; "starpu", "none"
     schur    variables that are not eliminated: `Factorized.schur` is what is left for them.
              Everything else is then about the others' block: right-hand sides are not
              read at these variables, and solutions are 0 there

@@ -28,7 +28,8 @@
  *   -ECANCELED  espalier_solver_progress said so
  *   -EIO        a file cannot be read or written, or the runtime fails
  *
- * Nothing throws. Small systems are solved in the caller's thread. The others run StarPU,
+ * Nothing throws. Small systems are solved without StarPU, by the caller's thread and, where
+ * it is worth their start, others that end with the call. The others run StarPU,
  * which they share: those that exist in a process at the same time need the same number
  * of workers, and the bound of each is one on the whole process; those with one budget
  * keep to it together. A solver's functions may
@@ -160,7 +161,8 @@ enum {
 enum {
   ESPALIER_SOLVER_RUNTIME_AUTO = 0,   /**< StarPU for large systems */
   ESPALIER_SOLVER_RUNTIME_STARPU = 1, /**< always: `workers` threads */
-  ESPALIER_SOLVER_RUNTIME_NONE = 2,   /**< the caller's thread alone */
+  ESPALIER_SOLVER_RUNTIME_NONE = 2,   /**< never: the caller's thread, and threads that
+                                            end with the call, `workers` in all */
   /** always StarPU, which the program has started and ends when the solver has gone: on
       the first `workers` of its CPU workers, 0: all, in a scheduling context of our own.
       Its tasks go on, and nobody waits for them */

@@ -126,10 +126,10 @@ struct SolverOptions {
   AnalyseOptions analysis;
   std::int32_t workers = 1;
   std::string scheduler = "espalier";
-  /// A factorisation of fewer operations is done in the calling thread, without the
-  /// runtime; 0: always on the runtime. What may leave memory (out_of_core) or asks for
-  /// another scheduler is on the runtime, too. None: 4e9 for one worker; 8e8 for several,
-  /// whose gain makes up for the start of the runtime from there on.
+  /// A factorisation of fewer operations is done without the runtime, by the calling
+  /// thread and, where that is worth their start, as many others as make `workers`, which
+  /// end with it; 0: always on the runtime. What may leave memory (out_of_core) or asks
+  /// for another scheduler is on the runtime, too. None: 4e9.
   std::optional<Flops> runtime_flops;
   OrderKind order = OrderKind::kLiu;
   MappingKind mapping = MappingKind::kMemoryAware;

@@ -140,7 +140,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
   [[nodiscard]] std::optional<ComplexSymmetry> complex() const;
   /// Whether a directory for what does not fit was given.
   [[nodiscard]] bool spills() const;
-  /// Where the calling thread works alone and there is no budget, the process is measured
+  /// Where there is neither a runtime nor a budget, the process is measured
   /// when this is first asked for, or by plan() with a bound: panels that are there by
   /// then are not in the baseline, but they are in the peak.
   [[nodiscard]] const MemoryAccount& memory() const;
@@ -170,7 +170,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
   [[nodiscard]] Seconds analyse_seconds() const;
   /// SolverOptions::of_transposed; after load() that of the solver that was saved.
   [[nodiscard]] bool of_transposed() const;
-  /// Whether the system is small enough to be factored and solved by the calling thread.
+  /// Whether the system is small enough to be factored and solved without the runtime.
   [[nodiscard]] bool without_runtime() const;
 
   /// Plans for a bound on the process. A factor that there was is given up.
