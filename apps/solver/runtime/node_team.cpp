@@ -87,11 +87,11 @@ class NodeTeam {
            std::atomic<Flops>& done)
       : node_context_(context),
         cut_(cut),
+        beside_(cut.bytes_beside(context.tree), context.meter, context.pool,
+                PageContent::kAny),
         context_(context),
         children_left_(cut.pieces.size()),
         fronts_(cut.pieces.size()),
-        beside_(cut.bytes_beside(context.tree), context.meter, context.pool,
-                PageContent::kAny),
         stacks_(static_cast<std::size_t>(cut.threads)),
         done_(done),
         pool_(cut.threads, nullptr, &ask) {
