@@ -210,16 +210,6 @@ Bytes Solver::Impl::most_inside() const {
       memory_.reserve);
 }
 
-// Of a bound, where threads take pieces of the only node: beside what the reserve has for
-// one of them.
-Bytes Solver::Impl::bytes_for_threads() const {
-  const std::int32_t threads = pieces_.threads;
-  const Bytes scratch =
-      PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_, accounted_kind()));
-  return checked_add(pieces_.bytes(tree_), runtime_reserve(threads) - runtime_reserve(1) +
-                                               checked_mul(threads - 1, scratch));
-}
-
 // What of every bound is for delayed pivots.
 Bytes Solver::Impl::delay_reserve(FactorKind kind) const {
   constexpr Bytes kDefault = Bytes{1} << 20;

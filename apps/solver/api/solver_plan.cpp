@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "solver/api/solver_processes.h"
+#include "solver/front/front_tasks.h"
 #include "solver/memory/address_space.h"
 #include "solver/runtime/blas_threads.h"
 #include "solver/tree/spill_plan.h"
@@ -97,6 +98,16 @@ Bytes Solver::Impl::least_hoped() const {
 
 Bytes Solver::Impl::bound_for_tree() const {
   return bound_ ? memory_.tree_bound(*bound_) : std::numeric_limits<Bytes>::max();
+}
+
+// Of a bound, where threads take pieces of the only node: beside what the reserve has for
+// one of them.
+Bytes Solver::Impl::bytes_for_threads() const {
+  const std::int32_t threads = pieces_.threads;
+  const Bytes scratch =
+      PageBuffer::footprint(scratch_bytes(analysis_.symbolic, tree_, accounted_kind()));
+  return checked_add(pieces_.bytes(tree_), runtime_reserve(threads) - runtime_reserve(1) +
+                                               checked_mul(threads - 1, scratch));
 }
 
 // Whether threads take pieces of the only node: they have more memory than one of them.

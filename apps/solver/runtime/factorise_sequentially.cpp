@@ -88,10 +88,9 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
                               scratch_bytes(input.symbolic, tree, tree.kind),
                               shared ? TaskPool::rank : nullptr);
   std::optional<PagePool> own_pool;
-  PagePool* pool = nullptr;
-  if (shared)
-    pool = input.pool != nullptr ? input.pool
-                                 : &own_pool.emplace(input.pool_limit, input.resident);
+  PagePool* pool = shared ? input.pool : nullptr;
+  if (shared && pool == nullptr)
+    pool = &own_pool.emplace(input.pool_limit, input.resident);
   Factor<T> factor(input.symbolic, tree);
   std::vector<PageBuffer> contributions(tree.nodes.size());
   const FrontContext<T> context{.symbolic = input.symbolic,
@@ -111,11 +110,13 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
   run_nodes(context, input, order, report, progress);
   if (log.failed()) return tl::make_unexpected(*log.failure());
   report.allocated_peak = meter.peak();
-  if (shared) report.booked_peak = input.pieces->bytes(tree);
   report.pivots = log.statistics();
   report.low_rank = factor.low_rank();
   report.seconds = since(start);
-  if (!shared) report.busy_seconds = report.seconds;
+  if (shared)
+    report.booked_peak = input.pieces->bytes(tree);
+  else
+    report.busy_seconds = report.seconds;
   if (input.symbolic.kept() > 0) factor.kept = std::move(contributions.back());
   factor.forget_meter();
   if (own_pool) factor.forget_pool();

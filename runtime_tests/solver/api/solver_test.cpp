@@ -151,14 +151,30 @@ TEST(Solver, StartsTheRuntimeForWhatIsLarge) {
 }
 
 // Of 1.1e9 to 1.7e9 operations, whatever the order.
-TEST(Solver, StartsTheRuntimeSoonerForSeveralWorkers) {
+// By threads of its own, where there are several workers and a bound has room for that.
+TEST(Solver, SharesASmallSystemAmongThreads) {
+  keep_heap_small();
   for (const std::int32_t workers : {1, 2}) {
     SolverOptions options;
     options.workers = workers;
-    const Solver solver(make_grid(parse_grid("28x28x28")), options);
+    Solver solver(make_grid(parse_grid("28x28x28")), options);
     ASSERT_GT(solver.analysis().symbolic.factor_flops, 1e9);
     ASSERT_LT(solver.analysis().symbolic.factor_flops, 4e9);
-    EXPECT_EQ(solver.without_runtime(), workers == 1);
+    EXPECT_TRUE(solver.without_runtime());
+    ASSERT_TRUE(solver.plan());
+    EXPECT_EQ(solver.factorise()->tasks > 1, workers > 1);
+    const Bytes least = solver.least();
+    for (const Bytes bound : {least, 2 * least, 4 * least}) {
+      ASSERT_TRUE(solver.plan(bound));
+      ASSERT_TRUE(reset_peak_resident());
+      const auto run = solver.factorise();
+      ASSERT_TRUE(run);
+      EXPECT_LE(peak_resident_bytes(), bound);
+      EXPECT_LE(run->allocated_peak, run->booked_peak);
+      const bool shares = workers > 1 && run->tasks > 1;
+      EXPECT_TRUE(bound != least || !shares);
+      EXPECT_TRUE(bound != 4 * least || shares == (workers > 1));
+    }
   }
 }
 
