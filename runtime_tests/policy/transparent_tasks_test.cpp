@@ -231,5 +231,39 @@ TEST(HandleGate, BoundsSeveralContextsTogether) {
   EXPECT_EQ(report["least_bytes"], 3 * kMiB);
 }
 
+// StarPU asks this policy nothing about their tasks: they cannot be held back.
+TEST(HandleGate, CountsWhatContextsWithOtherPoliciesAllocate) {
+  constexpr int kData = 8;
+  std::atomic<int> sum = 0;
+  const auto report = run_bounded(kBound, [&] {
+    static starpu_codelet write = writing_codelet(), read = reading_codelet();
+    int workers[] = {0, 1};
+    const unsigned other = starpu_sched_ctx_create(
+        workers, 2, "other", STARPU_SCHED_CTX_POLICY_NAME, "eager", 0);
+    starpu_pause();
+    std::array<starpu_data_handle_t, kData> handles;
+    for (auto& handle : handles) {
+      handle = temporary(3 * kMiB);
+      ASSERT_EQ(submit(write, nullptr, {handle}, other), 0);
+    }
+    starpu_resume();
+    for (const auto handle : handles) {
+      ASSERT_EQ(submit(read, &sum, {handle}), 0);
+      starpu_data_unregister_submit(handle);
+    }
+    ASSERT_EQ(starpu_task_wait_for_all(), 0);
+    starpu_sched_ctx_delete(other);
+  });
+  EXPECT_EQ(sum, kData);
+  EXPECT_EQ(report["bound_kept"], false) << report;
+  EXPECT_GE(report["allocated_peak_bytes"], 9 * kMiB) << report;
+  EXPECT_LE(report["allocated_peak_bytes"], report["booked_peak_bytes"]) << report;
+  EXPECT_TRUE(report["least_bytes"].is_null()) << report;
+  EXPECT_EQ(
+      outside(report, "blocks that nothing held back: a context has the policy eager"),
+      kData)
+      << report;
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -58,6 +58,14 @@ void Banker::regain(Datum datum) {
   book(d, d.size);
 }
 
+void Banker::find_allocated(Datum datum) {
+  DatumEntry& d = accesses_.at(datum);
+  if (d.state != State::kAbsent || loose(datum)) return;
+  if (awaited(datum)) rule_.change(accesses_.first(d), -d.size, 0);
+  d.state = State::kBooked;
+  book(d, d.size);
+}
+
 Banker::Op Banker::append(std::span<const Datum> data) {
   const Op op = accesses_.append();
   Bytes alloc = 0, free = 0;

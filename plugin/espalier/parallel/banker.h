@@ -49,6 +49,8 @@ class Banker {
   /// Its memory has been taken, though it is not released; and it has got some again.
   void lose(Datum datum);
   void regain(Datum datum);
+  /// It is in memory already, though none of its tasks has started.
+  void find_allocated(Datum datum);
   [[nodiscard]] Bytes size(Datum datum) const { return accesses_.at(datum).size; }
   [[nodiscard]] bool booked(Datum datum) const {
     return accesses_.at(datum).state == State::kBooked;

@@ -11,6 +11,8 @@ BlockLedger::Block BlockLedger::add(const void* address, Bytes bytes, Owner owne
   block_at_.put(address, index);
   if (blocks_[index].counts()) count(bytes);
   if (owner == Owner::kMessage) count_message(bytes);
+  count_beside(owner, bytes);
+  if (owner == Owner::kOutside) ++outside_blocks_;
   return Block{index};
 }
 
@@ -18,11 +20,11 @@ Bytes BlockLedger::become(Block block, Owner owner) {
   Entry& b = entry(block);
   if (!b.counts()) count(b.bytes);
   if (b.owner == Owner::kMessage) count_message(-b.bytes);
-  const Bytes extra = b.owner == Owner::kExtra ? b.bytes : 0;
-  if (extra > 0) count_extra(-extra);
+  const bool beside = b.owner == Owner::kExtra || b.owner == Owner::kOutside;
+  count_beside(b.owner, -b.bytes);
   b.owner = owner;
-  if (owner == Owner::kExtra) count_extra(b.bytes);
-  return extra;
+  count_beside(owner, b.bytes);
+  return beside ? b.bytes : 0;
 }
 
 Bytes BlockLedger::give(Block block, Datum datum) {
@@ -61,7 +63,7 @@ void BlockLedger::left(Block block) {
 
 BlockLedger::Freed BlockLedger::freed(Block block) {
   Entry& b = entry(block);
-  if (b.owner == Owner::kExtra) count_extra(-b.bytes);
+  count_beside(b.owner, -b.bytes);
   if (b.owner == Owner::kOwned) of_datum_[static_cast<std::size_t>(b.datum)] -= b.bytes;
   const Freed freed{b.bytes, b.owner, b.datum, b.evicted};
   b.owner = Owner::kForeign;
@@ -88,9 +90,12 @@ void BlockLedger::count_message(Bytes bytes) {
   messages_peak_ = std::max(messages_peak_, messages_);
 }
 
-void BlockLedger::count_extra(Bytes bytes) {
-  extra_ += bytes;
+// Of an owner without a datum.
+void BlockLedger::count_beside(Owner owner, Bytes bytes) {
+  if (owner == Owner::kExtra) extra_ += bytes;
+  if (owner == Owner::kOutside) outside_ += bytes;
   extra_peak_ = std::max(extra_peak_, extra_);
+  outside_peak_ = std::max(outside_peak_, outside_);
 }
 
 }  // namespace espalier::policy

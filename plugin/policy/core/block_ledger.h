@@ -21,6 +21,7 @@ inline constexpr Bytes kSentAtOnce = 4096;
 ///   fetched   allocated for a task, not known for which of its data
 ///   owned     a datum's
 ///   extra     allocated for a task, and of none of its data
+///   outside   a datum's that no task asked for: not known whose
 ///
 /// Addresses are used again; blocks have indices of their own. Not thread-safe.
 ///
@@ -30,7 +31,14 @@ class BlockLedger {
  public:
   using Datum = Banker::Datum;
   enum class Block : std::uint32_t { kNone = PointerMap::kNone };
-  enum class Owner : std::uint8_t { kForeign, kMessage, kFetched, kOwned, kExtra };
+  enum class Owner : std::uint8_t {
+    kForeign,
+    kMessage,
+    kFetched,
+    kOwned,
+    kExtra,
+    kOutside
+  };
 
   [[nodiscard]] Block at(const void* address) const {
     return Block{block_at_.find(address)};
@@ -40,9 +48,10 @@ class BlockLedger {
   /// Of an owned one.
   [[nodiscard]] Datum datum(Block block) const { return entry(block).datum; }
 
-  /// A block that nothing is allocated at: foreign, message or fetched.
+  /// A block that nothing is allocated at: foreign, message, fetched or outside.
   Block add(const void* address, Bytes bytes, Owner owner);
-  /// From any other to fetched, owned or extra. @return bytes that are extra no more
+  /// From any other to fetched, owned or extra. @return bytes that are extra or
+  /// outside no more
   Bytes fetch(Block block) { return become(block, Owner::kFetched); }
   Bytes give(Block block, Datum datum);
   void set_extra(Block block) { become(block, Owner::kExtra); }
@@ -77,6 +86,10 @@ class BlockLedger {
   [[nodiscard]] Bytes allocated() const { return allocated_; }
   [[nodiscard]] Bytes allocated_peak() const { return allocated_peak_; }
   [[nodiscard]] Bytes extra_peak() const { return extra_peak_; }
+  /// Outside: now, at most, and how many blocks there have been.
+  [[nodiscard]] Bytes outside() const { return outside_; }
+  [[nodiscard]] Bytes outside_peak() const { return outside_peak_; }
+  [[nodiscard]] std::int64_t outside_blocks() const { return outside_blocks_; }
   [[nodiscard]] Bytes message_peak() const { return message_peak_; }
   [[nodiscard]] std::int64_t messages_peak() const { return messages_peak_; }
 
@@ -100,12 +113,14 @@ class BlockLedger {
   Bytes become(Block block, Owner owner);
   void count(Bytes bytes);
   void count_message(Bytes bytes);
-  void count_extra(Bytes bytes);
+  void count_beside(Owner owner, Bytes bytes);
 
   Pool<Entry> blocks_;
   PointerMap block_at_;
   std::deque<Bytes> of_datum_;
   Bytes allocated_ = 0, allocated_peak_ = 0, extra_ = 0, extra_peak_ = 0;
+  Bytes outside_ = 0, outside_peak_ = 0;
+  std::int64_t outside_blocks_ = 0;
   Bytes message_ = 0, message_peak_ = 0;
   std::int64_t messages_ = 0, messages_peak_ = 0;
 };

@@ -25,6 +25,11 @@ void SequentialRun::end(Number task) {
   }
 }
 
+void SequentialRun::holds(Bytes bytes) {
+  before_ += bytes;
+  least_ = std::max(least_, before_);
+}
+
 Bytes SequentialRun::least() const {
   Bytes least = least_, memory = before_;
   for (const Step& step : steps_) {

@@ -29,6 +29,8 @@ class SequentialRun {
   /// Of any that was appended.
   void frees(Number task, Bytes bytes);
   void end(Number task);
+  /// Memory of no task, until as much is taken back by a negative number.
+  void holds(Bytes bytes);
   [[nodiscard]] Bytes least() const;
 
  private:

@@ -70,6 +70,7 @@ class SubmissionBanker {
   void grow(Datum datum, Bytes more, Op op);
   void lose(Datum datum) { rule_.lose(datum); }
   void regain(Datum datum) { rule_.regain(datum); }
+  void find_allocated(Datum datum) { rule_.find_allocated(datum); }
   void release(Datum datum);
   void forget(Datum datum);
   void remove(Datum datum);
@@ -93,6 +94,11 @@ class SubmissionBanker {
 
   /// As Banker's.
   void book_beside(Bytes bytes) { rule_.book_beside(bytes); }
+  /// The same, of what is there whatever the order of submission: that needs it, too.
+  void book_outside(Bytes bytes) {
+    rule_.book_beside(bytes);
+    sequential_.holds(bytes);
+  }
   void let_evict() { rule_.let_evict(); }
   void let_exceed() { rule_.let_exceed(); }
 

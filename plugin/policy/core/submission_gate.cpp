@@ -162,6 +162,8 @@ SubmissionGateReport SubmissionGate::report() const {
   report.allocated = ledger_.allocated();
   report.allocated_peak = ledger_.allocated_peak();
   report.extra_peak = ledger_.extra_peak();
+  report.outside_peak = ledger_.outside_peak();
+  report.outside_blocks = ledger_.outside_blocks();
   report.messages_peak = ledger_.messages_peak();
   report.message_peak = ledger_.message_peak();
   report.tasks = tasks_;

@@ -25,12 +25,14 @@ struct SubmissionGateReport {
   Bytes booked_peak = 0;
   Bytes allocated = 0, allocated_peak = 0;  ///< measured, data of tasks alone
   Bytes extra_peak = 0;                     ///< measured, belonging to no known datum
-  std::int64_t messages_peak = 0;           ///< most of the next at a time
-  Bytes message_peak = 0;                   ///< measured, StarPU-MPI's own: not booked
-  std::int64_t tasks = 0, held_tasks = 0;   ///< that need memory; that waited
-  Seconds held_time = 0;                    ///< sum over the tasks that waited
-  std::int64_t underestimates = 0;          ///< data larger than they were said to be
-  Bytes underestimated_bytes = 0;           ///< the largest excess
+  Bytes outside_peak = 0;  ///< measured, data that no task of the gate's asked for
+  std::int64_t outside_blocks = 0;         ///< of these, in all
+  std::int64_t messages_peak = 0;          ///< most of the next at a time
+  Bytes message_peak = 0;                  ///< measured, StarPU-MPI's own: not booked
+  std::int64_t tasks = 0, held_tasks = 0;  ///< that need memory; that waited
+  Seconds held_time = 0;                   ///< sum over the tasks that waited
+  std::int64_t underestimates = 0;         ///< data larger than they were said to be
+  Bytes underestimated_bytes = 0;          ///< the largest excess
   std::int64_t unproven = 0;  ///< let in without proof that the rest can finish
   Bytes over_bound = 0;       ///< the most that was booked above the bound
   Bytes least = 0;            ///< least bound that the order of submission needs
@@ -118,6 +120,16 @@ class SubmissionGate {
 
   /// A block of memory; `for_task`: allocated while a worker fetched a task's data.
   void allocated(const void* block, Bytes bytes, bool for_task);
+  /// A block of a datum, allocated for no task of the gate's: it counts at once. Whose it
+  /// is may be found out: by submit(), found() or fetched().
+  void allocated_outside(const void* block, Bytes bytes);
+  [[nodiscard]] Bytes outside() const { return ledger_.outside(); }
+  /// Whether the task lacks memory, and some of its data may be in blocks from outside.
+  [[nodiscard]] bool may_be_found(Op op) const {
+    return outside() > 0 && rule().missing(op) > 0;
+  }
+  /// Where the data of a task that is ready are.
+  void found(Op op, std::span<const DataAccess> places);
   /// A block of StarPU-MPI's own: a message that came before it was asked for, or that is
   /// packed. Measured, not booked: nothing that is held could make it go away. Smaller
   /// ones than kSentAtOnce are not part of what is allocated, either: they would else be
@@ -170,6 +182,7 @@ class SubmissionGate {
   void hold(Op op) { held_.hold(op, banker_.number(op)); }
 
   // Blocks and their data.
+  void book_beside(Owner owner, Bytes bytes);
   void put(Op op, Datum datum, Block block);
   void own(Op op, Datum datum, Block block);
   void take_excess(Op op, Datum datum);

@@ -12,7 +12,8 @@ namespace espalier::policy {
 SubmissionGate::Datum SubmissionGate::adopt(const DataAccess& access) {
   const Block block = ledger_.at(access.block);
   if (block == Block::kNone || ledger_.owner(block) == Owner::kOwned) return Datum::kNone;
-  banker_.book_beside(-ledger_.fetch(block));
+  const Owner before = ledger_.owner(block);
+  book_beside(before, -ledger_.fetch(block));
   const Datum datum = add(access, ledger_.bytes(block), true);
   if (measured_) ledger_.give(block, datum);
   return datum;
@@ -24,6 +25,38 @@ void SubmissionGate::allocated(const void* block, Bytes bytes, bool for_task) {
     freed(unseen);
   }
   ledger_.add(block, bytes, for_task ? Owner::kFetched : Owner::kForeign);
+}
+
+void SubmissionGate::allocated_outside(const void* block, Bytes bytes) {
+  if (!measured_) return allocated(block, bytes, false);
+  if (const std::uint32_t unseen = freeing(block); Block{unseen} != Block::kNone) {
+    left(unseen);
+    freed(unseen);
+  }
+  ledger_.add(block, bytes, Owner::kOutside);
+  book_beside(Owner::kOutside, bytes);
+}
+
+void SubmissionGate::found(Op op, std::span<const DataAccess> places) {
+  for (const DataAccess& place : places) {
+    const Block block = ledger_.at(place.block);
+    if (block == Block::kNone || ledger_.owner(block) != Owner::kOutside) continue;
+    Datum found = Datum::kNone;
+    rule().for_each_datum(op, [&](Datum datum) {
+      if (banker_.handle(datum) == place.handle) found = datum;
+    });
+    if (found == Datum::kNone) continue;
+    own(op, found, block);
+    banker_.find_allocated(found);
+  }
+}
+
+// Of blocks without a datum.
+void SubmissionGate::book_beside(Owner owner, Bytes bytes) {
+  if (owner == Owner::kOutside)
+    banker_.book_outside(bytes);
+  else
+    banker_.book_beside(bytes);
 }
 
 void SubmissionGate::allocated_for_message(const void* block, Bytes bytes) {
@@ -104,7 +137,8 @@ void SubmissionGate::own(Op op, Datum datum, Block block) {
   if (rule().loose(datum) && already > 0 &&
       already + ledger_.bytes(block) > rule().size(datum))
     ledger_.disown_all(datum);
-  banker_.book_beside(-ledger_.give(block, datum));
+  const Owner before = ledger_.owner(block);
+  book_beside(before, -ledger_.give(block, datum));
   banker_.regain(datum);
   take_excess(op, datum);
 }
@@ -132,8 +166,8 @@ void SubmissionGate::left(std::uint32_t block) {
 bool SubmissionGate::freed(std::uint32_t block) {
   if (Block{block} == Block::kNone) return false;
   const auto [bytes, owner, datum, evicted] = ledger_.freed(Block{block});
-  if (owner == Owner::kExtra) {
-    banker_.book_beside(-bytes);
+  if (owner == Owner::kExtra || owner == Owner::kOutside) {
+    book_beside(owner, -bytes);
     return true;
   }
   if (owner != Owner::kOwned || ledger_.allocated(datum) > 0) return false;

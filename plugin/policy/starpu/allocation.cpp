@@ -25,6 +25,46 @@ struct Fetch {
 };
 thread_local Fetch fetch;
 
+// This thread is in StarPU's allocation of a datum: what it allocates belongs to one.
+thread_local bool allocates_datum = false;
+
+// starpu_malloc() of the application's and StarPU's allocation of data call the same hook
+// with the same arguments. They are told apart by standing in for the functions of
+// StarPU's interfaces, which are in structures that everybody may read and change.
+template <starpu_data_interface_ops& kInterface>
+class DatumAllocation {
+ public:
+  static void stand_in() {
+    if (starpus_ != nullptr || kInterface.allocate_data_on_node == nullptr) return;
+    starpus_ = kInterface.allocate_data_on_node;
+    kInterface.allocate_data_on_node = allocate;
+  }
+
+ private:
+  static starpu_ssize_t allocate(void* interface, unsigned node) noexcept {
+    allocates_datum = true;
+    const starpu_ssize_t bytes = starpus_(interface, node);
+    allocates_datum = false;
+    return bytes;
+  }
+  static inline decltype(starpu_data_interface_ops::allocate_data_on_node) starpus_ =
+      nullptr;
+};
+
+void watch_interfaces() {
+  DatumAllocation<starpu_interface_matrix_ops>::stand_in();
+  DatumAllocation<starpu_interface_coo_ops>::stand_in();
+  DatumAllocation<starpu_interface_block_ops>::stand_in();
+  DatumAllocation<starpu_interface_vector_ops>::stand_in();
+  DatumAllocation<starpu_interface_variable_ops>::stand_in();
+  DatumAllocation<starpu_interface_csr_ops>::stand_in();
+  DatumAllocation<starpu_interface_bcsr_ops>::stand_in();
+#if STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION > 3
+  DatumAllocation<starpu_interface_tensor_ops>::stand_in();
+  DatumAllocation<starpu_interface_ndim_ops>::stand_in();
+#endif
+}
+
 constexpr std::size_t kPage = 4096, kPageAligned = 16384, kCacheLine = 64;
 constexpr std::size_t kMalloc = alignof(std::max_align_t);
 
@@ -63,6 +103,8 @@ int allocate(unsigned, void** block, std::size_t bytes, int) noexcept {
       fetch.blocks.push_back({*block, bytes});
     else if (in_message_thread())
       observer->allocated_for_message(*block, bytes);
+    else if (allocates_datum)
+      observer->allocated_outside(*block, bytes);
     else
       observer->allocated(*block, bytes);
   }
@@ -98,6 +140,7 @@ bool observe_allocation(AllocationObserver* observer, bool promptly) {
   // Otherwise glibc raises the threshold as blocks are freed, and keeps freed blocks of
   // up to 32 MiB resident.
   if (promptly) mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  watch_interfaces();
   current_observer = observer;
   starpu_malloc_set_hooks(allocate, release);
   return true;

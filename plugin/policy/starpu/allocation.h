@@ -20,6 +20,9 @@ class AllocationObserver {
   // Called with locks of StarPU held: these must not call StarPU.
   /// Not for a task: those blocks are told by fetch_ends().
   virtual void allocated(const void* block, std::size_t bytes) = 0;
+  /// For a datum of one of StarPU's interfaces, but for no task of this policy's: one of
+  /// a context with another policy, an acquisition, parts that come together.
+  virtual void allocated_outside(const void* block, std::size_t bytes) = 0;
   /// By StarPU-MPI's thread: for a message that comes before it is asked for, or packed.
   virtual void allocated_for_message(const void* block, std::size_t bytes) = 0;
   /// The block is about to be freed, and its address may come again. `evicted`: by a

@@ -107,9 +107,10 @@ void HandleGate::follow(const starpu_task& task) {
 
 bool HandleGate::ready(starpu_task& task) {
   if (!has_data(task)) return true;
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   const SubmissionGate::Op op = gate_.find(&task);
   if (op == SubmissionGate::Op::kNone) return true;
+  look_for_data(lock, task, op);
   const bool admitted = gate_.ready(op, now());
   changed();
   if (!admitted) watched_.notify_one();
@@ -118,11 +119,13 @@ bool HandleGate::ready(starpu_task& task) {
 
 void HandleGate::bypasses(const starpu_task& task) {
   if (!has_data(task)) return;
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   const SubmissionGate::Op op = gate_.find(&task);
   if (op == SubmissionGate::Op::kNone) return;
+  look_for_data(lock, task, op);
   gate_.start(op);
   ++bypassed_;
+  bypassing_.insert(&task);
   changed();
 }
 
@@ -132,8 +135,7 @@ void HandleGate::taken(const starpu_task& task) {
 
 void HandleGate::fetched(const starpu_task& task) {
   const std::vector<FetchedBlock>& blocks = fetch_ends();
-  const bool spills = settings_.memory && settings_.on_overflow == Overflow::kDisk;
-  if (!has_data(task) || (blocks.empty() && !spills)) return;
+  if (!has_data(task) || (blocks.empty() && !may_spill())) return;
   std::unique_lock lock(mutex_);
   end_own_frees();
   const SubmissionGate::Op op = gate_.find(&task);
@@ -176,6 +178,7 @@ Admitted HandleGate::ended(const starpu_task& task) {
   end_own_frees();
   const SubmissionGate::Op op = running.task == &task ? running.op : gate_.find(&task);
   running = {};
+  if (!bypassing_.empty()) bypassing_.erase(&task);
   if (op == SubmissionGate::Op::kNone) return {};
   if (gate_.unplaced(op)) {
     // Fetched by another thread, as data on other nodes are.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "espalier/model/error.h"
@@ -104,6 +105,8 @@ class HandleGate final : private AllocationObserver {
   [[nodiscard]] bool measured() const { return measured_; }
   /// Data of tasks that the application allocated itself.
   [[nodiscard]] ApplicationData application_data() const;
+  /// Of a context whose tasks allocated memory that nothing held back; "": none.
+  [[nodiscard]] std::string other_policy() const;
   /// Tasks on workers of their own choice, which could not be held.
   [[nodiscard]] std::int64_t bypassed() const { return bypassed_; }
   /// Blocks whose thread did not say that they are gone: tasks waited for that longer
@@ -112,14 +115,22 @@ class HandleGate final : private AllocationObserver {
 
  private:
   void allocated(const void* block, std::size_t bytes) override;
+  void allocated_outside(const void* block, std::size_t bytes) override;
   void allocated_for_message(const void* block, std::size_t bytes) override;
   std::uint32_t freeing(const void* block, bool evicted) override;
   void freed(std::uint32_t token) override;
 
+  [[nodiscard]] bool may_spill() const {
+    return settings_.memory && settings_.on_overflow == Overflow::kDisk;
+  }
   void follow(const starpu_task& task);
   template <class Read>
   [[nodiscard]] std::unique_lock<BriefMutex> lock_with(std::vector<DataAccess>& data,
                                                        Read read);
+  void look_for_data(std::unique_lock<BriefMutex>& lock, const starpu_task& task,
+                     SubmissionGate::Op op);
+  [[nodiscard]] bool others_go_on(std::unique_lock<BriefMutex>& lock) const;
+  void tell_of_other_policy(const char* policy);
   void end_own_frees();  // with the lock
   std::int64_t end_pending_frees(const void* thread, Seconds before);
   [[nodiscard]] Admitted admit_held();
@@ -163,6 +174,9 @@ class HandleGate final : private AllocationObserver {
   ApplicationData application_data_;
   std::uint64_t changes_ = 0;       // of the gate's state
   bool application_waits_ = false;  // since the last submission
+  std::string other_policy_;
+  /// Tasks on workers of their own choice, which have not ended.
+  std::unordered_set<const starpu_task*> bypassing_;
   bool warned_ = false;
   bool told_of_messages_ = false;
   bool ending_ = false;

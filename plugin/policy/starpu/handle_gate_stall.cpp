@@ -76,7 +76,8 @@ std::optional<Admitted> HandleGate::wait_for_admitted() {
       late_frees_ += end_pending_frees(nullptr, now() - kFreeReturns);
       Admitted admitted;
       if (room_.exchange(false)) gate_.admit_held(now(), admitted);
-      if (admitted.empty() && changes_ == seen && !goes_on()) {
+      if (admitted.empty() && others_go_on(lock)) since = now();
+      if (admitted.empty() && gate_.holds() && changes_ == seen && !goes_on()) {
         admitted = act_on_stall(now() - since);
       } else {
         seen = changes_;
@@ -164,7 +165,12 @@ std::string HandleGate::overflow_text() const {
       format_size(booked));
   if (gate_.evicts())
     return text + "the program keeps in memory (starpu_data_set_ooc_flag): no disk helps";
-  return text + "nothing submitted so far frees. " + needs_text();
+  const std::string outside =
+      gate_.outside() == 0
+          ? ""
+          : fmt::format(" ({} of it allocated for no task that passed the gate)",
+                        format_size(gate_.outside()));
+  return text + "nothing submitted so far frees" + outside + ". " + needs_text();
 }
 
 // More may be submitted.

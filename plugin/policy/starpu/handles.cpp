@@ -1,5 +1,7 @@
 #include "policy/starpu/handles.h"
 
+#include <starpu_scheduler.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -155,6 +157,16 @@ starpu_data_handle_t released_by(const starpu_task& task) {
   return acquisition.node == STARPU_ACQUIRE_NO_NODE_LOCK_ALL && writes
              ? acquisition.handle
              : nullptr;
+}
+
+const char* other_policy() {
+  for (unsigned context = 0; context < STARPU_NMAX_SCHED_CTXS; ++context) {
+    const starpu_sched_policy* const policy = starpu_sched_ctx_get_sched_policy(context);
+    if (policy != nullptr && policy->policy_name != nullptr &&
+        policy->policy_name != std::string_view("espalier"))
+      return policy->policy_name;
+  }
+  return nullptr;
 }
 
 const char* name_of(const starpu_task& task) {

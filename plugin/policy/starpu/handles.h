@@ -53,6 +53,10 @@ void places_of(const starpu_task& task, std::vector<DataAccess>& places);
 /// recognised by its name (docs/decisions/0020).
 [[nodiscard]] starpu_data_handle_t released_by(const starpu_task& task);
 
+/// The name of another policy than this one that a scheduling context has; nullptr when
+/// there is none.
+[[nodiscard]] const char* other_policy();
+
 /// The task's name, or its codelet's, for messages; never nullptr.
 [[nodiscard]] const char* name_of(const starpu_task& task);
 

@@ -74,6 +74,15 @@ void Session::add_gate(RunReport& report) const {
   report.held_seconds += gate.held_time;
   if (gate.extra_peak > 0)
     report.outside.push_back({"blocks of no known datum", 0, gate.extra_peak});
+  if (const std::string other = gate_->other_policy(); !other.empty()) {
+    report.least_bytes.reset();  // what those tasks need in order is not known
+    report.outside.push_back(
+        {"blocks that nothing held back: a context has the policy " + other,
+         gate.outside_blocks, 0});
+  } else if (gate.outside_peak > 0 && bound_kept(report) == false) {
+    report.outside.push_back({"blocks allocated for no task: acquisitions, partitions",
+                              gate.outside_blocks, gate.outside_peak});
+  }
   if (gate.message_peak > kWorthTelling)
     report.outside.push_back({"messages at a time that came early or are packed",
                               gate.messages_peak, gate.message_peak});

@@ -142,5 +142,23 @@ TEST(BlockLedger, SumsAreThoseOfItsBlocks) {
   }
 }
 
+TEST(BlockLedger, CountsBlocksFromOutsideUntilTheirDatumIsKnown) {
+  BlockLedger ledger;
+  const Block first = ledger.add(place(0), 30, Owner::kOutside);
+  const Block second = ledger.add(place(1), 40, Owner::kOutside);
+  EXPECT_EQ(ledger.allocated(), 70);
+  EXPECT_EQ(ledger.outside(), 70);
+  ledger.begin(Datum{0});
+  EXPECT_EQ(ledger.give(first, Datum{0}), 30);
+  EXPECT_EQ(ledger.outside(), 40);
+  EXPECT_EQ(ledger.freeing(place(1), false), second);
+  ledger.left(second);
+  EXPECT_EQ(ledger.freed(second).owner, Owner::kOutside);
+  EXPECT_EQ(ledger.outside(), 0);
+  EXPECT_EQ(ledger.outside_peak(), 70);
+  EXPECT_EQ(ledger.outside_blocks(), 2);
+  EXPECT_EQ(ledger.allocated(), 30);
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -83,5 +83,21 @@ TEST(SequentialRun, KeepsLargeNumbers) {
   EXPECT_EQ(run.least(), kLarge);
 }
 
+TEST(SequentialRun, HoldsWhatIsOfNoTask) {
+  SequentialRun run;
+  const auto first = run.append(10);
+  run.frees(first, 10);
+  run.holds(50);
+  EXPECT_EQ(run.least(), 60);
+  run.end(first);
+  run.holds(-50);
+  const auto second = run.append(20);
+  run.frees(second, 20);
+  run.end(second);
+  EXPECT_EQ(run.least(), 60);
+  run.holds(70);
+  EXPECT_EQ(run.least(), 70);
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::policy

@@ -1,0 +1,70 @@
+// Single cases of the gate, checked by hand: data that are allocated for none of its
+// tasks.
+
+#include <gtest/gtest.h>
+
+#include "policy/gate_steps.h"
+
+namespace espalier::policy {
+namespace TEST_SOURCE {
+
+TEST(SubmissionGate, CountsDataFromOutsideUntilTheyAreFreed) {
+  SubmissionGate gate(100, true);
+  gate.allocated_outside(block(0), 60);
+  EXPECT_EQ(gate.booked(), 60);
+  EXPECT_EQ(gate.report().allocated, 60);
+  const Op op = submit(gate, 0, 0, 50);
+  EXPECT_FALSE(gate.ready(op, 0)) << "there is no room beside it";
+  EXPECT_EQ(gate.report().least, 110);
+  EXPECT_TRUE(free_block(gate, 0));
+  EXPECT_EQ(gate.booked(), 0);
+  EXPECT_EQ(admit(gate), tasks({0}));
+  EXPECT_EQ(gate.report().outside_peak, 60);
+  EXPECT_EQ(gate.report().outside_blocks, 1);
+}
+
+TEST(SubmissionGate, CountsDataFromOutsideOnceWhenATaskUsesThem) {
+  SubmissionGate gate(100, true);
+  gate.allocated_outside(block(0), 60);
+  const Op op = submit(gate, 0, 0, 60, block(0));
+  EXPECT_EQ(gate.booked(), 60);
+  EXPECT_TRUE(gate.ready(op, 0));
+  gate.end(op);
+  EXPECT_EQ(gate.report().least, 60);
+  gate.release(handle(0));
+  EXPECT_TRUE(free_block(gate, 0));
+  EXPECT_EQ(gate.booked(), 0);
+  EXPECT_EQ(gate.outside(), 0);
+}
+
+// Its data were nowhere when it was submitted.
+TEST(SubmissionGate, FindsTheDataOfATaskInBlocksFromOutside) {
+  SubmissionGate gate(100, true);
+  const Op op = submit(gate, 0, 0, 60), next = submit(gate, 1, 0, 60);
+  gate.release(handle(0));
+  EXPECT_FALSE(gate.may_be_found(op));
+  gate.allocated_outside(block(0), 60);
+  EXPECT_TRUE(gate.may_be_found(op));
+  const DataAccess places[] = {{handle(0), 0, block(0)}};
+  gate.found(op, places);
+  EXPECT_EQ(gate.booked(), 60);
+  EXPECT_EQ(gate.outside(), 0);
+  const Op other = submit(gate, 2, 1, 40);
+  EXPECT_TRUE(gate.ready(other, 0)) << "the rest fits";
+  EXPECT_TRUE(gate.ready(op, 0));
+  EXPECT_TRUE(gate.ready(next, 0));
+  gate.end(op);
+  gate.end(next);
+  EXPECT_TRUE(free_block(gate, 0));
+  EXPECT_EQ(gate.booked(), 40);
+  EXPECT_EQ(gate.report().least, 60);
+}
+
+TEST(SubmissionGate, OnlyCountsDataFromOutsideWhereFreesAreNotSeen) {
+  SubmissionGate gate(100, false);
+  gate.allocated_outside(block(0), 60);
+  EXPECT_EQ(gate.booked(), 0);
+}
+
+}  // namespace TEST_SOURCE
+}  // namespace espalier::policy
