@@ -112,6 +112,20 @@ TEST_F(WithADisk, DataThatMustStayEndTheProgramWithAMessage) {
   EXPECT_EQ(run("4MiB", std::string(RELEASES_PROGRAM) + " 8 keep").status, 0);
 }
 
+// StarPU reduces in tasks that it submits after all others, and evicts no copies: of the
+// datum and of two workers' copies there is always room.
+TEST_F(WithADisk, ReductionsEndInTheirLeast) {
+  for (const std::string bound : {"3MiB", "4MiB", "8MiB"}) {
+    const Ended ended = run(bound, REDUCTIONS_PROGRAM " 16 read");
+    EXPECT_EQ(ended.status, 0) << bound << ended.output;
+    const auto report = read_report(report_path());
+    ASSERT_FALSE(report.is_discarded()) << ended.output;
+    EXPECT_EQ(report["bound_kept"], true) << bound << report;
+    EXPECT_EQ(report["least_bytes"], 3 * kMiB) << bound << report;
+    EXPECT_TRUE(nothing_left());
+  }
+}
+
 // StarPU counts in MiB.
 TEST_F(WithADisk, ABoundBetweenTwoMebibytesIsRoundedDown) {
   const Ended ended = run("3700KiB", std::string(PATTERNS_PROGRAM) + " cholesky 900 4");

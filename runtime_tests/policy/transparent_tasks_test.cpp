@@ -69,31 +69,6 @@ TEST(HandleGate, FollowsDeclaredDependencies) {
   expect_kept(report);
 }
 
-TEST(HandleGate, CannotHoldTasksOnAWorkerOfTheirOwnChoice) {
-  constexpr int kTasks = 6;
-  const auto report = run_bounded(kBound, [&] {
-    static starpu_codelet write = writing_codelet();
-    std::array<starpu_data_handle_t, kTasks> handles;
-    starpu_pause();
-    for (int i = 0; i < kTasks; ++i) {
-      handles[i] = temporary(3 * kMiB);
-      starpu_task* const task = make_task(write, nullptr);
-      task->handles[0] = handles[i];
-      task->execute_on_a_specific_worker = 1;
-      task->workerid = static_cast<unsigned>(i % 2);
-      ASSERT_EQ(starpu_task_submit(task), 0);
-    }
-    starpu_resume();
-    ASSERT_EQ(starpu_task_wait_for_all(), 0);
-    for (const auto handle : handles) starpu_data_unregister(handle);
-  });
-  EXPECT_EQ(outside(report, "tasks on a worker of their own choice"), kTasks);
-  EXPECT_EQ(report["bound_kept"], false);
-  EXPECT_EQ(report["booked_peak_bytes"], kTasks * 3 * kMiB);
-  EXPECT_EQ(report["over_bound_bytes"], kTasks * 3 * kMiB - 8 * kMiB);
-  EXPECT_EQ(report["held_tasks"], 0);
-}
-
 TEST(HandleGate, TasksThatRunNowhereNeedNoMemory) {
   Pressure chains;
   const auto report = run_bounded(kBound, [&] {
@@ -231,38 +206,40 @@ TEST(HandleGate, BoundsSeveralContextsTogether) {
   EXPECT_EQ(report["least_bytes"], 3 * kMiB);
 }
 
-// StarPU asks this policy nothing about their tasks: they cannot be held back.
-TEST(HandleGate, CountsWhatContextsWithOtherPoliciesAllocate) {
-  constexpr int kData = 8;
-  std::atomic<int> sum = 0;
-  const auto report = run_bounded(kBound, [&] {
-    static starpu_codelet write = writing_codelet(), read = reading_codelet();
-    int workers[] = {0, 1};
-    const unsigned other = starpu_sched_ctx_create(
-        workers, 2, "other", STARPU_SCHED_CTX_POLICY_NAME, "eager", 0);
-    starpu_pause();
-    std::array<starpu_data_handle_t, kData> handles;
-    for (auto& handle : handles) {
-      handle = temporary(3 * kMiB);
-      ASSERT_EQ(submit(write, nullptr, {handle}, other), 0);
-    }
-    starpu_resume();
-    for (const auto handle : handles) {
-      ASSERT_EQ(submit(read, &sum, {handle}), 0);
-      starpu_data_unregister_submit(handle);
-    }
-    ASSERT_EQ(starpu_task_wait_for_all(), 0);
-    starpu_sched_ctx_delete(other);
-  });
-  EXPECT_EQ(sum, kData);
-  EXPECT_EQ(report["bound_kept"], false) << report;
-  EXPECT_GE(report["allocated_peak_bytes"], 9 * kMiB) << report;
-  EXPECT_LE(report["allocated_peak_bytes"], report["booked_peak_bytes"]) << report;
-  EXPECT_TRUE(report["least_bytes"].is_null()) << report;
-  EXPECT_EQ(
-      outside(report, "blocks that nothing held back: a context has the policy eager"),
-      kData)
-      << report;
+// Chains of a write, contributions, a read. StarPU submits the tasks that reduce the
+// copies when the read would start, after all that the program has submitted.
+TEST(HandleGate, ReductionsThatStarPUSubmitsLateNeedNothingMore) {
+  static starpu_codelet zero =
+      on_variable([](void** buffers, void*) { first_int(buffers[0]) = 0; }, STARPU_W);
+  static starpu_codelet add = cpu_codelet(
+      [](void** buffers, void*) { first_int(buffers[0]) += first_int(buffers[1]); });
+  add.nbuffers = 2;
+  add.modes[0] = STARPU_RW;
+  add.modes[1] = STARPU_R;
+  static starpu_codelet read = reading_codelet(), contribute = incrementing_codelet();
+  contribute.modes[0] = STARPU_REDUX;
+  constexpr int kChains = 16, kContributions = 4;
+  for (const bool written : {true, false}) {
+    std::atomic<int> sum = 0;
+    const auto report = run_bounded("3MiB", [&] {
+      starpu_pause();
+      for (int chain = 0; chain < kChains; ++chain) {
+        const starpu_data_handle_t handle = temporary(kMiB);
+        starpu_data_set_reduction_methods(handle, &add, &zero);
+        if (written) {
+          ASSERT_EQ(submit(zero, nullptr, {handle}), 0);
+        }
+        for (int i = 0; i < kContributions; ++i)
+          ASSERT_EQ(submit(contribute, nullptr, {handle}), 0);
+        ASSERT_EQ(submit(read, &sum, {handle}), 0);
+        starpu_data_unregister_submit(handle);
+      }
+      starpu_resume();
+    });
+    EXPECT_EQ(sum, kChains * kContributions);
+    expect_kept(report);
+    EXPECT_EQ(report["least_bytes"], 3 * kMiB);
+  }
 }
 
 }  // namespace TEST_SOURCE

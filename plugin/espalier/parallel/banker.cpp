@@ -44,6 +44,12 @@ void Banker::remove(Datum datum) {
   accesses_.remove(datum);
 }
 
+void Banker::keep(Datum datum) {
+  DatumEntry& d = accesses_.at(datum);
+  if (loose(datum)) tighten(d);
+  d.stays = true;
+}
+
 void Banker::lose(Datum datum) {
   DatumEntry& d = accesses_.at(datum);
   if (d.state != State::kBooked || loose(datum)) return;
@@ -113,6 +119,23 @@ void Banker::loosen(DatumEntry& d) {
   if (d.state != State::kBooked) return;
   if (!d.leaving()) rule_.let_go(d.size);
   unload(d);
+}
+
+// The other way, of a datum that is still loose.
+void Banker::tighten(DatumEntry& d) {
+  const bool awaited = d.newest != ProgramAccesses::kNone;
+  accesses_.for_each_place(
+      d, [&](PrefixPeakTree::Place place) { rule_.change(place, -d.size, -d.size); });
+  if (d.state == State::kBooked) {
+    if (!d.leaving()) rule_.let_go(-d.size);
+  } else if (awaited) {
+    d.state = State::kAbsent;
+    rule_.change(accesses_.first(d), d.size, 0);
+  } else if (d.state == State::kEvicted && !d.released) {
+    d.state = State::kBooked;
+    rule_.book(d.size, true);
+  }
+  if (awaited && d.released) rule_.change(accesses_.last(d), 0, d.size);
 }
 
 }  // namespace espalier

@@ -46,6 +46,8 @@ class Banker {
   void release(Datum datum);
   /// It has been freed, with nobody to work on it any more.
   void remove(Datum datum);
+  /// From now on it is never evicted.
+  void keep(Datum datum);
   /// Its memory has been taken, though it is not released; and it has got some again.
   void lose(Datum datum);
   void regain(Datum datum);
@@ -122,6 +124,7 @@ class Banker {
     rule_.book(bytes, !datum.leaving() && !accesses_.loose(datum));
   }
   void loosen(DatumEntry& datum);
+  void tighten(DatumEntry& datum);
   void unload(DatumEntry& datum) {
     rule_.book(-datum.size, false);
     datum.state = State::kEvicted;

@@ -58,6 +58,11 @@ class SubmissionBanker {
   [[nodiscard]] Datum named(const void* handle) const {
     return Datum{handles_.find(handle)};
   }
+  /// What it names or, until that is freed, last named.
+  [[nodiscard]] Datum known(const void* handle) const {
+    const Datum datum = named(handle);
+    return datum != Datum::kNone ? datum : Datum{released_.find(handle)};
+  }
   /// It named a datum that was released and has not been freed.
   [[nodiscard]] bool was_released(const void* handle) const {
     return released_.find(handle) != PointerMap::kNone;
@@ -68,6 +73,7 @@ class SubmissionBanker {
   [[nodiscard]] Datum add(const void* handle, Bytes size, bool in_memory, bool stays);
   /// The datum turns out to be larger, which the task learnt that works on it.
   void grow(Datum datum, Bytes more, Op op);
+  void keep(Datum datum) { rule_.keep(datum); }
   void lose(Datum datum) { rule_.lose(datum); }
   void regain(Datum datum) { rule_.regain(datum); }
   void find_allocated(Datum datum) { rule_.find_allocated(datum); }

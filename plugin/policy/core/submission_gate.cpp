@@ -71,11 +71,20 @@ bool SubmissionGate::adopts(std::span<const DataAccess> accesses) const {
   });
 }
 
+bool SubmissionGate::provides(std::span<const DataAccess> accesses) const {
+  return std::all_of(accesses.begin(), accesses.end(), [this](const DataAccess& a) {
+    if (a.size == 0) return true;
+    const Datum datum = banker_.known(a.handle);
+    return datum != Datum::kNone && !rule().loose(datum);
+  });
+}
+
 // The datum behind the handle, kNone when it costs nothing. `sequential` grows by what it
 // takes from here on.
 SubmissionGate::Datum SubmissionGate::datum_for(const DataAccess& access,
                                                 Bytes& sequential) {
   if (const Datum known = banker_.named(access.handle); known != Datum::kNone) {
+    if (access.stays) banker_.keep(known);
     if (in_memory(known, access) || access.on_disk) return known;
     banker_.remove(known);
   }

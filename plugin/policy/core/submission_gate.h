@@ -71,6 +71,9 @@ class SubmissionGate {
   [[nodiscard]] bool allocates(const DataAccess& access) const;
   /// Whether it matters to submit() where some of the data are.
   [[nodiscard]] bool adopts(std::span<const DataAccess> accesses) const;
+  /// Whether all data of a size are booked for others, or will be, and stay: so a task of
+  /// StarPU's needs no place in the order that works for the sake of one that has one.
+  [[nodiscard]] bool provides(std::span<const DataAccess> accesses) const;
   [[nodiscard]] Op find(const void* task) const { return banker_.find(task); }
   /// The datum is freed once the tasks submitted so far have worked on it.
   void release(const void* handle);

@@ -76,6 +76,9 @@ void SubmissionGate::fetched(Op op, std::span<const void* const> blocks,
   for (const DataAccess& place : places) {
     const Block block = ledger_.at(place.block);
     if (block == Block::kNone) continue;
+    if (const Datum known = banker_.known(place.handle);
+        op == Op::kNone && known != Datum::kNone)
+      put(op, known, block);
     for_each_datum([&](Datum datum) {
       if (banker_.handle(datum) == place.handle) put(op, datum, block);
     });
@@ -140,7 +143,7 @@ void SubmissionGate::own(Op op, Datum datum, Block block) {
   const Owner before = ledger_.owner(block);
   book_beside(before, -ledger_.give(block, datum));
   banker_.regain(datum);
-  take_excess(op, datum);
+  if (op != Op::kNone) take_excess(op, datum);
 }
 
 void SubmissionGate::take_excess(Op op, Datum datum) {
@@ -173,7 +176,7 @@ bool SubmissionGate::freed(std::uint32_t block) {
   if (owner != Owner::kOwned || ledger_.allocated(datum) > 0) return false;
   const bool idle = !rule().in_use(datum);
   // It comes back from the disk.
-  if (evicted && rule().loose(datum) && !(rule().released(datum) && idle)) return false;
+  if (evicted && rule().evicts() && !(rule().released(datum) && idle)) return false;
   if (idle) {
     banker_.remove(datum);  // gone without notice where it was not released
     return true;

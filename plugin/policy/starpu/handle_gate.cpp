@@ -95,9 +95,14 @@ void HandleGate::follow(const starpu_task& task) {
     const std::scoped_lock lock(mutex_);
     for (const OwnDatum& d : own) application_data_.add(d.begin, d.extent, d.bytes);
   }
-  std::unique_lock lock =
-      lock_with(data_of_task, [&] { data_of(task, workers_, data_of_task); });
+  if (!reduces_ && contributes(task)) reduces_ = true;
+  const bool reduction = reduces_ && is_reduction(task);
+  std::unique_lock lock = lock_with(data_of_task, [&] {
+    data_of(task, workers_, data_of_task);
+    if (reduces_) add_copies(task, data_of_task);
+  });
   if (data_of_task.empty()) return;
+  if (reduction && gate_.provides(data_of_task)) return;
   const SubmissionGate::Op op = gate_.submit(&task, data_of_task);
   application_waits_ = false;
   ++changes_;
@@ -115,18 +120,6 @@ bool HandleGate::ready(starpu_task& task) {
   changed();
   if (!admitted) watched_.notify_one();
   return admitted;
-}
-
-void HandleGate::bypasses(const starpu_task& task) {
-  if (!has_data(task)) return;
-  std::unique_lock lock(mutex_);
-  const SubmissionGate::Op op = gate_.find(&task);
-  if (op == SubmissionGate::Op::kNone) return;
-  look_for_data(lock, task, op);
-  gate_.start(op);
-  ++bypassed_;
-  bypassing_.insert(&task);
-  changed();
 }
 
 void HandleGate::taken(const starpu_task& task) {

@@ -150,7 +150,8 @@ class HandleGate final : private AllocationObserver {
   const Throttle& throttle_;
   Trace* const trace_;
   bool measured_ = false;
-  std::atomic<bool> room_ = false;  // memory has been given back since admit_held()
+  std::atomic<bool> reduces_ = false;  // a task has contributed to a reduction
+  std::atomic<bool> room_ = false;     // memory has been given back since admit_held()
   std::atomic<std::int64_t> bypassed_ = 0, late_frees_ = 0;
   std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 

@@ -1,5 +1,5 @@
-// Data that StarPU allocates for no task of the gate's: they count, and nothing holds
-// them back.
+// What nothing holds back, and counts: tasks that chose their worker, and data that
+// StarPU allocates for no task of the gate's.
 
 #include <cstdio>
 #include <vector>
@@ -49,6 +49,18 @@ void HandleGate::look_for_data(std::unique_lock<BriefMutex>& lock,
   places_of(task, places);
   lock.lock();
   gate_.found(op, places);
+}
+
+void HandleGate::bypasses(const starpu_task& task) {
+  if (STARPU_TASK_GET_NBUFFERS(&task) == 0) return;
+  std::unique_lock lock(mutex_);
+  const SubmissionGate::Op op = gate_.find(&task);
+  if (op == SubmissionGate::Op::kNone) return;
+  look_for_data(lock, task, op);
+  gate_.start(op);
+  ++bypassed_;
+  bypassing_.insert(&task);
+  changed();
 }
 
 // Tasks of contexts with other policies, which no hook of this one sees, may free memory.

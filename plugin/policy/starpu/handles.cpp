@@ -78,13 +78,47 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
     const bool itself = !scratch && !at_home_in_memory(handle);
     if (!copies && !itself) continue;
     const auto size = static_cast<Bytes>(starpu_data_get_alloc_size(handle));
-    // Those for reductions are not evicted.
+    // Those for reductions are not evicted, nor may be what they go into: StarPU reduces
+    // them in tasks that come late.
     if (copies)
       data.push_back({copies_of(handle), checked_mul(size, workers), nullptr,
                       reduction || starpu_data_get_ooc_flag(handle) == 0});
-    if (itself) data.push_back(access_to(handle, size));
+    if (!itself) continue;
+    data.push_back(access_to(handle, size));
+    if (reduction) data.back().stays = true;
   }
   if (data.size() > 1) remove_duplicates(data);
+}
+
+bool contributes(const starpu_task& task) {
+  const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
+  for (unsigned i = 0; i < count; ++i)
+    if ((static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i)) & STARPU_REDUX) != 0)
+      return true;
+  return false;
+}
+
+void add_copies(const starpu_task& task, std::vector<DataAccess>& data) {
+  const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
+  for (unsigned i = 0; i < count; ++i) {
+    const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, i);
+    const auto mode = static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i));
+    if ((mode & (STARPU_SCRATCH | STARPU_REDUX)) == 0)
+      data.push_back({copies_of(handle), 0, handle, true});
+  }
+  if (data.size() > 1) remove_duplicates(data);
+}
+
+// The last one may be a copy into a datum that was nowhere before, from the copy of a
+// worker, which StarPU registers without sequential consistency.
+bool is_reduction(const starpu_task& task) {
+  const std::string_view name = task.name != nullptr ? task.name : "";
+  if (name.starts_with("redux_task_")) return true;
+  return name == "data_cpy" && STARPU_TASK_GET_NBUFFERS(&task) == 2 &&
+         starpu_data_get_sequential_consistency_flag(STARPU_TASK_GET_HANDLE(&task, 0)) !=
+             0 &&
+         starpu_data_get_sequential_consistency_flag(STARPU_TASK_GET_HANDLE(&task, 1)) ==
+             0;
 }
 
 std::optional<DataAccess> datum_of(starpu_data_handle_t handle) {

@@ -27,8 +27,19 @@ namespace espalier::policy {
 ///   any other                    its size, unless it is in memory
 void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>& data);
 
-/// The same for a message, which works on the handle in main memory; nullopt when that
-/// costs nothing.
+/// Whether the task contributes to a reduction.
+[[nodiscard]] bool contributes(const starpu_task& task);
+
+/// Adds the copies of what the task works on otherwise, with no size and as if they were
+/// in memory: where they are known, StarPU reduces them before the task starts.
+void add_copies(const starpu_task& task, std::vector<DataAccess>& data);
+
+/// Whether it is one of StarPU's own tasks that reduce copies. These are submitted late,
+/// when a task that waits for the result would start; recognised by their names.
+[[nodiscard]] bool is_reduction(const starpu_task& task);
+
+/// The same as data_of() for a message, which works on the handle in main memory; nullopt
+/// when that costs nothing.
 [[nodiscard]] std::optional<DataAccess> datum_of(starpu_data_handle_t handle);
 
 /// Something in the application's memory.
