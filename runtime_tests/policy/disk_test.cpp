@@ -133,6 +133,13 @@ TEST_F(WithADisk, ABoundBetweenTwoMebibytesIsRoundedDown) {
   EXPECT_NE(ended.output.find("all right"), std::string::npos) << ended.output;
 }
 
+TEST_F(WithADisk, ABoundBelowAMebibyteIsRefusedAtTheStart) {
+  const Ended ended = run("900KiB", RELEASES_PROGRAM " 8 keep");
+  EXPECT_EQ(ended.status, 2) << ended.output;
+  EXPECT_NE(ended.output.find("at least 1 MiB"), std::string::npos) << ended.output;
+  EXPECT_TRUE(nothing_left());
+}
+
 TEST_F(WithADisk, ADirectoryThatIsNotThereIsRefusedAtTheStart) {
   const Ended ended = run_program(kTwoWorkers + kBothLoaded +
                                       "STARPU_SCHED=espalier ESPALIER_MEMORY=4MiB "

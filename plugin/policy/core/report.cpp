@@ -36,6 +36,11 @@ Bytes counted(const RunReport& report) {
 std::string headline(const RunReport& report) {
   if (!report.bound) return "espalier: no memory bound was set (ESPALIER_MEMORY)\n";
   const std::string bound = "the memory bound of " + format_size(*report.bound);
+  if (counted(report) == 0 && report.stopped)
+    return fmt::format(
+        "espalier: {} was kept by stopping the program before StarPU allocated any "
+        "data\n",
+        bound);
   if (counted(report) == 0 && report.jobs == 0)
     return fmt::format(
         "espalier: {} bounds NOTHING here: StarPU allocated no data for tasks{}\n", bound,

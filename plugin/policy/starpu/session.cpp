@@ -26,13 +26,19 @@ std::mutex last_mutex;
 
 // StarPU's own limit makes it evict; it is read before: see preload.cpp.
 void prepare_disk(const Settings& settings) {
-  prepare_spilling(settings.spill_directory);
+  if (*settings.memory < Bytes{1} << 20)
+    throw InvalidInput(
+        fmt::format("ESPALIER_ON_OVERFLOW=disk needs a bound of at least 1 MiB, since "
+                    "StarPU counts its "
+                    "own limit in MiB; ESPALIER_MEMORY is {}",
+                    format_size(*settings.memory)));
   const starpu_ssize_t limit = starpu_memory_get_total(STARPU_MAIN_RAM);
   if (limit <= 0 || limit > *settings.memory)
     throw InvalidInput(fmt::format(
         "ESPALIER_ON_OVERFLOW=disk needs StarPU's own limit: preload libespalier.so, or "
         "set STARPU_LIMIT_CPU_MEM={} (MiB)",
         *settings.memory >> 20));
+  prepare_spilling(settings.spill_directory);
 }
 
 // Enough to keep workers busy, and little enough for what is kept of the tasks to stay in

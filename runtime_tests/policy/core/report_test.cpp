@@ -122,6 +122,16 @@ TEST(RunReport, DoesNotCallItASuccessWhenNextToNothingWasCounted) {
       "no data for tasks; 162.0 MiB are in the application's own memory");
 }
 
+TEST(RunReport, SaysThatAProgramWasStoppedBeforeItAllocatedAnything) {
+  RunReport report = example();
+  report.stopped = true;
+  report.application_bytes = 0;
+  report.booked_peak = report.allocated_peak.emplace(0);
+  EXPECT_EQ(first_line(report),
+            "espalier: the memory bound of 256.0 MiB was kept by stopping the program "
+            "before StarPU allocated any data");
+}
+
 TEST(RunReport, SaysThatAStoppedProgramMayNeedMore) {
   RunReport report = example();
   report.stopped = true;
