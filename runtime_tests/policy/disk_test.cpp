@@ -112,6 +112,16 @@ TEST_F(WithADisk, DataThatMustStayEndTheProgramWithAMessage) {
   EXPECT_EQ(run("4MiB", std::string(RELEASES_PROGRAM) + " 8 keep").status, 0);
 }
 
+// StarPU evicts nothing that the program has acquired, and looks for memory for ever.
+TEST_F(WithADisk, MemoryThatStarPULooksForInVainEndsTheProgramWithAMessage) {
+  const Ended ended = run("4MiB", RELEASES_PROGRAM " 4 hold");
+  EXPECT_EQ(ended.status, 128 + SIGABRT) << ended.output;
+  EXPECT_NE(ended.output.find("StarPU has found no memory for the data of"),
+            std::string::npos)
+      << ended.output;
+  EXPECT_TRUE(nothing_left());
+}
+
 // StarPU reduces in tasks that it submits after all others, and evicts no copies: of the
 // datum and of two workers' copies there is always room.
 TEST_F(WithADisk, ReductionsEndInTheirLeast) {

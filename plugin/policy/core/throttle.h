@@ -39,6 +39,7 @@ class Throttle {
 
   /// Tasks that are ready or running.
   [[nodiscard]] std::int64_t active() const { return active_.load(); }
+  [[nodiscard]] std::int64_t in_workers() const { return running_.load(); }
   [[nodiscard]] std::int64_t pending() const { return pending_.load(); }
   /// Time that submission waited, summed over threads.
   [[nodiscard]] Seconds waited() const;

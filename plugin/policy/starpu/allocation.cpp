@@ -170,6 +170,8 @@ void fetch_begins() {
   fetch.open = true;
 }
 
+bool is_fetching() { return fetch.open; }
+
 const std::vector<FetchedBlock>& fetch_ends() {
   if (!fetch.open) fetch.blocks.clear();  // those of the last one that was begun
   fetch.open = fetch.between_tasks = false;

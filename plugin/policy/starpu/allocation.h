@@ -54,6 +54,7 @@ struct FetchedBlock {
 void looks_for_task();
 /// It has taken a task, whose data StarPU fetches now.
 void fetch_begins();
+[[nodiscard]] bool is_fetching();
 /// @return the blocks allocated since; valid until the next fetch_begins()
 [[nodiscard]] const std::vector<FetchedBlock>& fetch_ends();
 

@@ -123,10 +123,13 @@ bool HandleGate::ready(starpu_task& task) {
 }
 
 void HandleGate::taken(const starpu_task& task) {
-  if (has_data(task)) fetch_begins();
+  if (!has_data(task)) return;
+  ++taken_;
+  fetch_begins();
 }
 
 void HandleGate::fetched(const starpu_task& task) {
+  if (is_fetching()) ++fetched_;
   const std::vector<FetchedBlock>& blocks = fetch_ends();
   if (!has_data(task) || (blocks.empty() && !may_spill())) return;
   std::unique_lock lock(mutex_);

@@ -65,7 +65,7 @@ class HandleGate final : private AllocationObserver {
   /// The task starts on a worker of its own choice.
   void bypasses(const starpu_task& task);
   /// A worker has taken the task, whose data are fetched now.
-  static void taken(const starpu_task& task);
+  void taken(const starpu_task& task);
   /// In the same thread: they are in memory.
   void fetched(const starpu_task& task);
   [[nodiscard]] Admitted ended(const starpu_task& task);
@@ -142,6 +142,7 @@ class HandleGate final : private AllocationObserver {
   [[nodiscard]] Admitted act_on_stall(Seconds still);  // with the lock
   void go_on(Admitted& admitted);                      // with the lock
   void tell_of_messages();                             // with the lock
+  void look_for_stuck_fetches();                       // with the lock
   [[nodiscard]] std::string overflow_text() const;
   [[nodiscard]] std::string needs_text() const;
 
@@ -153,6 +154,7 @@ class HandleGate final : private AllocationObserver {
   std::atomic<bool> reduces_ = false;  // a task has contributed to a reduction
   std::atomic<bool> room_ = false;     // memory has been given back since admit_held()
   std::atomic<std::int64_t> bypassed_ = 0, late_frees_ = 0;
+  std::atomic<std::int64_t> taken_ = 0, fetched_ = 0;  // tasks with data
   std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 
   mutable BriefMutex mutex_;  // guards what follows
@@ -178,6 +180,15 @@ class HandleGate final : private AllocationObserver {
   std::string other_policy_;
   /// Tasks on workers of their own choice, which have not ended.
   std::unordered_set<const starpu_task*> bypassing_;
+  /// Whatever moves while data are fetched where they may be evicted, for how long it has
+  /// not, and when that was last seen.
+  struct Fetching {
+    std::int64_t taken = 0, fetched = 0, operations = 0;
+    std::uint64_t changes = 0;
+    bool operator==(const Fetching&) const = default;
+  };
+  Fetching fetching_;
+  Seconds stuck_for_ = 0, stuck_seen_ = 0;
   bool warned_ = false;
   bool told_of_messages_ = false;
   bool ending_ = false;

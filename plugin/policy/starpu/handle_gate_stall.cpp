@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -31,6 +32,11 @@ constexpr Seconds kPatienceForMessages = 30;
 // For a thread that frees memory and does not come back.
 constexpr Seconds kFreeReturns = 0.01;
 constexpr auto kWatchInterval = std::chrono::milliseconds(10);
+// How long StarPU may look for memory in vain, and the slowest disk that it may wait for.
+constexpr Seconds kPatienceForFetches = 20;
+constexpr double kSlowestDisk = 10e6;  // bytes a second
+constexpr auto kFetchWatchInterval = std::chrono::seconds(1);
+constexpr Seconds kLongestLook = 1.5;
 
 constexpr std::string_view kHowToLearn =
     ". ESPALIER_ON_OVERFLOW=warn goes on over the bound, and with ESPALIER_REPORT=- says "
@@ -68,11 +74,16 @@ Seconds HandleGate::patience() const {
 std::optional<Admitted> HandleGate::wait_for_admitted() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    watched_.wait(lock, [this] { return ending_ || gate_.holds(); });
+    const auto awaited = [this] { return ending_ || gate_.holds(); };
+    if (!may_spill())
+      watched_.wait(lock, awaited);
+    else if (!watched_.wait_for(lock, kFetchWatchInterval, awaited))
+      look_for_stuck_fetches();
     std::uint64_t seen = changes_;
     Seconds since = now();
     while (!ending_ && gate_.holds()) {
       watched_.wait_for(lock, kWatchInterval);
+      look_for_stuck_fetches();
       late_frees_ += end_pending_frees(nullptr, now() - kFreeReturns);
       Admitted admitted;
       if (room_.exchange(false)) gate_.admit_held(now(), admitted);
@@ -89,6 +100,35 @@ std::optional<Admitted> HandleGate::wait_for_admitted() {
     }
   }
   return std::nullopt;
+}
+
+// Under its own limit StarPU lets a worker look for memory until it finds some, though it
+// may evict nothing of what there is.
+void HandleGate::look_for_stuck_fetches() {
+  if (!may_spill()) return;
+  const SpillProgress spilled = spill_progress();
+  const Fetching state = {taken_, fetched_, spilled.operations, changes_};
+  const std::int64_t tasks = state.taken - state.fetched;
+  const bool all = tasks > 0 && throttle_.in_workers() <= tasks;
+  // A process that was stopped for long has not looked for memory meanwhile.
+  const Seconds time = now();
+  stuck_for_ += std::min(time - stuck_seen_, kLongestLook);
+  stuck_seen_ = time;
+  if (!all || !(state == fetching_)) {
+    fetching_ = state;
+    stuck_for_ = 0;
+    return;
+  }
+  const Seconds patience =
+      kPatienceForFetches + static_cast<double>(spilled.latest) / kSlowestDisk;
+  if (stuck_for_ < patience) return;
+  throw BoundBroken(fmt::format(
+      "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: for {:.0f} s StarPU has "
+      "found no memory for the data of {} task{}, though it may write others to the "
+      "disk. "
+      "It evicts neither copies for reductions (STARPU_REDUX) nor what the program has "
+      "acquired: give it more memory",
+      format_size(gate_.bound()), patience, tasks, tasks == 1 ? "" : "s"));
 }
 
 void HandleGate::end_waiting() {

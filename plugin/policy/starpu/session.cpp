@@ -164,7 +164,7 @@ void Session::bypasses(const starpu_task& task) {
 
 void Session::taken(const starpu_task& task) {
   throttle_.running();
-  if (gate_) HandleGate::taken(task);
+  if (gate_) gate_->taken(task);
 }
 
 Admitted Session::starts(const starpu_task& task) {

@@ -31,6 +31,7 @@ struct Spill {
   bool own = false;  // and to be removed
   std::atomic<Bytes> written = 0, read = 0;
   std::atomic<std::int64_t> writes = 0, reads = 0;
+  std::atomic<Bytes> latest = 0;
   starpu_disk_ops* replaced = nullptr;
   starpu_disk_ops starpu{};           // its own functions
   std::atomic<void*> base = nullptr;  // of the swap, among all disks of the backend
@@ -40,12 +41,14 @@ Spill spill;
 void count_write(const void* base, std::size_t size) {
   if (base != spill.base) return;
   spill.written += static_cast<Bytes>(size);
+  spill.latest = static_cast<Bytes>(size);
   ++spill.writes;
 }
 
 void count_read(const void* base, std::size_t size) {
   if (base != spill.base) return;
   spill.read += static_cast<Bytes>(size);
+  spill.latest = static_cast<Bytes>(size);
   ++spill.reads;
 }
 
@@ -184,6 +187,10 @@ void prepare_spilling(const std::string& directory) {
 SpillFigures spill_figures() {
   const std::scoped_lock lock(spill.mutex);
   return {spill.directory, spill.written, spill.read, spill.writes, spill.reads};
+}
+
+SpillProgress spill_progress() noexcept {
+  return {spill.writes + spill.reads, spill.latest};
 }
 
 void remove_spilled() noexcept {

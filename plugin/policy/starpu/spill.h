@@ -32,6 +32,13 @@ void prepare_spilling(const std::string& directory);
 /// Since prepare_spilling(); empty before.
 [[nodiscard]] SpillFigures spill_figures();
 
+/// How far writing and reading are.
+struct SpillProgress {
+  std::int64_t operations = 0;  ///< begun since prepare_spilling()
+  Bytes latest = 0;             ///< of the one begun last
+};
+[[nodiscard]] SpillProgress spill_progress() noexcept;
+
 /// Removes what has been spilled, before the process is stopped.
 void remove_spilled() noexcept;
 
