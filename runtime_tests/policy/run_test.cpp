@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
+#include <thread>
 #include <vector>
 
 #include "policy/bounded_run.h"
@@ -300,6 +302,44 @@ TEST(Run, DoesNotWaitForPausedWorkers) {
   starpu_resume();
   ASSERT_EQ(starpu_task_wait_for_all(), 0);
   EXPECT_EQ(runs, 1000);
+}
+
+// One MiB is held by what the first of two commuting tasks waits for. StarPU gives their
+// datum to the second, which then cannot wait: in order 4 MiB suffice, so 5 are needed.
+TEST(Run, ATaskThatHasOvertakenOthersIsSaidToNeedMore) {
+  static starpu_codelet write = writing_codelet();
+  static starpu_codelet slow = on_variable(
+      [](void**, void*) { std::this_thread::sleep_for(std::chrono::milliseconds(300)); },
+      STARPU_W);
+  static starpu_codelet first = cpu_codelet([](void**, void*) {}), second = first;
+  constexpr auto kCommute =
+      static_cast<starpu_data_access_mode>(STARPU_RW | STARPU_COMMUTE);
+  first.nbuffers = 3;
+  first.modes[0] = STARPU_R;
+  first.modes[1] = kCommute;
+  first.modes[2] = STARPU_W;
+  second.nbuffers = 2;
+  second.modes[0] = kCommute;
+  second.modes[1] = STARPU_W;
+  const auto report = run_bounded(
+      "4MiB",
+      [&] {
+        const auto shared = temporary(kMiB), awaited = temporary(kMiB);
+        const auto small = temporary(kMiB), large = temporary(3 * kMiB);
+        ASSERT_EQ(submit(write, nullptr, {shared}), 0);
+        ASSERT_EQ(submit(slow, nullptr, {awaited}), 0);
+        ASSERT_EQ(submit(first, nullptr, {awaited, shared, small}), 0);
+        starpu_data_unregister_submit(awaited);
+        starpu_data_unregister_submit(small);
+        ASSERT_EQ(submit(second, nullptr, {shared, large}), 0);
+        starpu_data_unregister_submit(large);
+        starpu_data_unregister_submit(shared);
+        ASSERT_EQ(starpu_task_wait_for_all(), 0);
+      },
+      2, "warn");
+  EXPECT_EQ(report["bound_kept"], false) << report;
+  EXPECT_EQ(report["booked_peak_bytes"], 5 * kMiB) << report;
+  EXPECT_EQ(report["least_bytes"], 5 * kMiB) << report;
 }
 
 }  // namespace TEST_SOURCE

@@ -102,6 +102,8 @@ class HandleGate final : private AllocationObserver {
   void end_waiting();
 
   [[nodiscard]] SubmissionGateReport report() const;
+  /// What tasks needed that had overtaken others and could not wait; 0: none.
+  [[nodiscard]] Bytes needed_to_overtake() const { return needed_to_overtake_; }
   [[nodiscard]] bool measured() const { return measured_; }
   /// Data of tasks that the application allocated itself.
   [[nodiscard]] ApplicationData application_data() const;
@@ -141,6 +143,7 @@ class HandleGate final : private AllocationObserver {
   [[nodiscard]] bool goes_on() const;                  // with the lock
   [[nodiscard]] Admitted act_on_stall(Seconds still);  // with the lock
   void go_on(Admitted& admitted);                      // with the lock
+  [[nodiscard]] bool overtakes() const;                // with the lock
   void tell_of_messages();                             // with the lock
   void look_for_stuck_fetches();                       // with the lock
   [[nodiscard]] std::string overflow_text() const;
@@ -154,6 +157,7 @@ class HandleGate final : private AllocationObserver {
   std::atomic<bool> reduces_ = false;  // a task has contributed to a reduction
   std::atomic<bool> room_ = false;     // memory has been given back since admit_held()
   std::atomic<std::int64_t> bypassed_ = 0, late_frees_ = 0;
+  std::atomic<Bytes> needed_to_overtake_ = 0;
   std::atomic<std::int64_t> taken_ = 0, fetched_ = 0;  // tasks with data
   std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 

@@ -67,7 +67,14 @@ Seconds HandleGate::patience() const {
     return kPatienceWhenClear;
   if (gate_.awaits_frees()) return kPatienceForFrees;
   if (!application_waits_) return kStallPatience;
-  return gate_.first_is_held() ? kPatienceWhenClear : kPatienceWhenWaiting;
+  return gate_.first_is_held() || overtakes() ? kPatienceWhenClear : kPatienceWhenWaiting;
+}
+
+// A task is held to which StarPU has given data already that earlier ones may be waiting
+// for: they cannot come first any more.
+bool HandleGate::overtakes() const {
+  return gate_.holds() && !gate_.first_is_held() &&
+         commutes(*static_cast<const starpu_task*>(gate_.first_held()));
 }
 
 // While tasks are held: notices when nothing goes on, and serves where workers sleep.
@@ -159,6 +166,8 @@ Admitted HandleGate::act_on_stall(Seconds still) {
   // and be working. To stop it then would be wrong.
   if (still < kStallPatience && !spills && settings_.on_overflow != Overflow::kWarn)
     return {};
+  if (overtakes())
+    needed_to_overtake_ = std::max<Bytes>(needed_to_overtake_, gate_.needed_now());
   if (settings_.on_overflow == Overflow::kAbort || gate_.evicts())
     throw BoundBroken(overflow_text() + (gate_.evicts() ? "" : std::string(kHowToLearn)));
   Admitted admitted;
@@ -205,6 +214,12 @@ std::string HandleGate::overflow_text() const {
       format_size(booked));
   if (gate_.evicts())
     return text + "the program keeps in memory (starpu_data_set_ooc_flag): no disk helps";
+  if (overtakes())
+    return text + fmt::format(
+                      "tasks before it wait for or are to work on: StarPU has given it "
+                      "data that commute (STARPU_COMMUTE) before them. For that order {} "
+                      "are needed; that of submission needs {} so far",
+                      format_size(booked + missing), format_size(gate_.report().least));
   const std::string outside =
       gate_.outside() == 0
           ? ""

@@ -90,13 +90,20 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
   if (data.size() > 1) remove_duplicates(data);
 }
 
-bool contributes(const starpu_task& task) {
+namespace {
+
+bool has_mode(const starpu_task& task, unsigned mode) {
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
   for (unsigned i = 0; i < count; ++i)
-    if ((static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i)) & STARPU_REDUX) != 0)
-      return true;
+    if ((static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i)) & mode) != 0) return true;
   return false;
 }
+
+}  // namespace
+
+bool contributes(const starpu_task& task) { return has_mode(task, STARPU_REDUX); }
+
+bool commutes(const starpu_task& task) { return has_mode(task, STARPU_COMMUTE); }
 
 void add_copies(const starpu_task& task, std::vector<DataAccess>& data) {
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);

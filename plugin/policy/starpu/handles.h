@@ -30,6 +30,10 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
 /// Whether the task contributes to a reduction.
 [[nodiscard]] bool contributes(const starpu_task& task);
 
+/// Whether StarPU may let the task overtake others that work on the same data, or be
+/// overtaken (STARPU_COMMUTE).
+[[nodiscard]] bool commutes(const starpu_task& task);
+
 /// Adds the copies of what the task works on otherwise, with no size and as if they were
 /// in memory: where they are known, StarPU reduces them before the task starts.
 void add_copies(const starpu_task& task, std::vector<DataAccess>& data);

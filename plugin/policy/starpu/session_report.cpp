@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -61,7 +62,8 @@ void Session::add_gate(RunReport& report) const {
   if (gate_->measured()) report.allocated_peak = gate.allocated_peak;
   report.gated_tasks = gate.tasks;
   // Without a bound it is of use only if all frees were seen.
-  if (settings_.memory || gate_->measured()) report.least_bytes = gate.least;
+  if (settings_.memory || gate_->measured())
+    report.least_bytes = std::max(gate.least, gate_->needed_to_overtake());
   if (!settings_.memory) return;
   report.bound = settings_.memory;
   report.booked_peak = std::max(report.booked_peak, gate.booked_peak);
