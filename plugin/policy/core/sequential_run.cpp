@@ -18,6 +18,7 @@ void SequentialRun::frees(Number task, Bytes bytes) {
 
 void SequentialRun::end(Number task) {
   steps_[task - first_].end();
+  latest_ended_ = std::max(latest_ended_, task);
   for (; !steps_.empty() && steps_.front().ended(); ++first_) {
     least_ = std::max(least_, before_ + steps_.front().alloc);
     before_ += steps_.front().alloc - steps_.front().free();

@@ -28,6 +28,10 @@ class SequentialRun {
   void allocates_more(Number task, Bytes bytes) { steps_[task - first_].alloc += bytes; }
   /// Of any that was appended.
   void frees(Number task, Bytes bytes);
+  /// The same when nobody could know of it before the tasks had ended that have by now.
+  void frees_late(Number task, Bytes bytes) {
+    frees(task < latest_ended_ ? latest_ended_ : task, bytes);
+  }
   void end(Number task);
   /// Memory of no task, until as much is taken back by a negative number.
   void holds(Bytes bytes);
@@ -47,7 +51,7 @@ class SequentialRun {
   static_assert(sizeof(Step) == 16);
 
   std::deque<Step> steps_;  // of tasks from first_ on
-  Number first_ = 0;
+  Number first_ = 0, latest_ended_ = 0;
   Bytes before_ = 0, least_ = 0;  // in memory before them; the peak until then
 };
 

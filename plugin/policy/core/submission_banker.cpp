@@ -20,17 +20,20 @@ void SubmissionBanker::grow(Datum datum, Bytes more, Op op) {
 
 void SubmissionBanker::release(Datum datum) {
   released_.put(handle(datum), static_cast<std::uint32_t>(datum));
-  forget(datum);
+  forget(datum, of(datum).last < waited_at_);
 }
 
-void SubmissionBanker::forget(Datum datum) {
+void SubmissionBanker::forget(Datum datum, bool late) {
   handles_.erase(handle(datum));
-  sequential_.frees(of(datum).last, rule_.size(datum));
+  if (late)
+    sequential_.frees_late(of(datum).last, rule_.size(datum));
+  else
+    sequential_.frees(of(datum).last, rule_.size(datum));
   rule_.release(datum);
 }
 
 void SubmissionBanker::remove(Datum datum) {
-  if (!rule_.released(datum)) forget(datum);
+  if (!rule_.released(datum)) forget(datum, true);
   const void* const name = handle(datum);
   if (released_.find(name) == static_cast<std::uint32_t>(datum)) released_.erase(name);
   promised_ -= rule_.size(datum);

@@ -78,8 +78,11 @@ class SubmissionBanker {
   void regain(Datum datum) { rule_.regain(datum); }
   void find_allocated(Datum datum) { rule_.find_allocated(datum); }
   void release(Datum datum);
-  void forget(Datum datum);
+  /// `late`: the program said so only after others had ended, if at all.
+  void forget(Datum datum, bool late);
   void remove(Datum datum);
+  /// The program waits: what it releases afterwards it could not release before.
+  void program_waits() { waited_at_ = sequential_.next(); }
 
   // Tasks.
   [[nodiscard]] Op find(const void* task) const { return Op{ops_.find(task)}; }
@@ -144,7 +147,8 @@ class SubmissionBanker {
   PointerMap released_;               // handles to released data, until these are freed
   std::set<std::uint64_t> messages_;  // numbers of those that have not ended
   SequentialRun sequential_;
-  Bytes promised_ = 0;  // sizes of all data known, against overflow
+  std::uint64_t waited_at_ = 0;  // number of the next task then
+  Bytes promised_ = 0;           // sizes of all data known, against overflow
 };
 
 template <class Done>

@@ -75,6 +75,9 @@ class SubmissionGate {
   /// StarPU's needs no place in the order that works for the sake of one that has one.
   [[nodiscard]] bool provides(std::span<const DataAccess> accesses) const;
   [[nodiscard]] Op find(const void* task) const { return banker_.find(task); }
+  /// The program waits for tasks: what it releases afterwards it could not release
+  /// before.
+  void program_waits() { banker_.program_waits(); }
   /// The datum is freed once the tasks submitted so far have worked on it.
   void release(const void* handle);
 

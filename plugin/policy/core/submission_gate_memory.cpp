@@ -184,7 +184,7 @@ bool SubmissionGate::freed(std::uint32_t block) {
   banker_.lose(datum);
   // Data in use are not freed: all tasks on it have ended, which will be seen later, and
   // its handle may be another datum's.
-  if (!rule().awaited(datum) && !rule().released(datum)) banker_.forget(datum);
+  if (!rule().awaited(datum) && !rule().released(datum)) banker_.forget(datum, true);
   return true;
 }
 

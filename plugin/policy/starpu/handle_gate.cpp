@@ -207,6 +207,7 @@ void HandleGate::application_waits() {
   end_pending_frees();
   const std::scoped_lock lock(mutex_);
   application_waits_ = true;
+  gate_.program_waits();
 }
 
 Admitted HandleGate::admit_held() {

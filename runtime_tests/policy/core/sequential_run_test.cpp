@@ -83,6 +83,24 @@ TEST(SequentialRun, KeepsLargeNumbers) {
   EXPECT_EQ(run.least(), kLarge);
 }
 
+// What is freed after a wait could not be freed before the tasks that were waited for.
+TEST(SequentialRun, FreesLateWhatNobodyKnewOfBefore) {
+  SequentialRun early, late;
+  for (SequentialRun* const run : {&early, &late})
+    for (int i = 0; i < 4; ++i) run->append(10);
+  for (SequentialRun* const run : {&early, &late}) run->end(2);
+  early.frees(0, 10);
+  late.frees_late(0, 10);
+  EXPECT_EQ(early.least(), 30);
+  EXPECT_EQ(late.least(), 30) << "the fourth";
+  early.frees(1, 10);
+  late.frees_late(1, 10);
+  EXPECT_EQ(early.least(), 20);
+  EXPECT_EQ(late.least(), 30) << "the third";
+  late.frees_late(3, 10);
+  EXPECT_EQ(late.least(), 30);
+}
+
 TEST(SequentialRun, HoldsWhatIsOfNoTask) {
   SequentialRun run;
   const auto first = run.append(10);

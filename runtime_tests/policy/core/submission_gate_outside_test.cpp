@@ -60,6 +60,25 @@ TEST(SubmissionGate, FindsTheDataOfATaskInBlocksFromOutside) {
   EXPECT_EQ(gate.report().least, 60);
 }
 
+// Two data are written, the second first; then the program releases them. If it had
+// waited before, both had to be there at a time.
+TEST(SubmissionGate, NeedsMoreWhereTheProgramWaitsBeforeItReleases) {
+  for (const bool waits : {false, true}) {
+    SubmissionGate gate(SubmissionGate::kUnlimited, true);
+    const Op slow = submit(gate, 0, 0, 60), fast = submit(gate, 1, 1, 50);
+    const Op last = submit(gate, 2, 2, 10);
+    EXPECT_TRUE(gate.ready(slow, 0));
+    EXPECT_TRUE(gate.ready(fast, 0));
+    fetch(gate, fast, 1, 1, 50);
+    if (waits) gate.program_waits();
+    gate.end(fast);
+    gate.release(handle(0));
+    EXPECT_EQ(gate.report().least, waits ? 110 : 60);
+    gate.release(handle(1));
+    EXPECT_TRUE(gate.ready(last, 0));
+  }
+}
+
 TEST(SubmissionGate, OnlyCountsDataFromOutsideWhereFreesAreNotSeen) {
   SubmissionGate gate(100, false);
   gate.allocated_outside(block(0), 60);
