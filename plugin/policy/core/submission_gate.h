@@ -192,12 +192,14 @@ class SubmissionGate {
   void put(Op op, Datum datum, Block block);
   void own(Op op, Datum datum, Block block);
   void take_excess(Op op, Datum datum);
+  [[nodiscard]] Datum incomplete_for(Op op, Block block) const;
 
   const bool measured_;
   SubmissionBanker banker_;
   BlockLedger ledger_;
   HeldQueue held_;
   std::vector<Datum> needed_;  // by the task being submitted
+  std::vector<Datum> given_;   // blocks just now, not by their places
   std::int64_t tasks_ = 0, held_tasks_ = 0, unproven_ = 0, underestimates_ = 0;
   Bytes underestimated_bytes_ = 0;
 };

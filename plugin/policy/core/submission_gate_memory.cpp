@@ -84,20 +84,39 @@ void SubmissionGate::fetched(Op op, std::span<const void* const> blocks,
     });
   }
   // Further blocks of data that consist of several, and buffers of one worker.
+  given_.clear();
   for (const void* const address : blocks) {
     const Block block = ledger_.at(address);
     if (block == Block::kNone || ledger_.owner(block) != Owner::kFetched) continue;
-    Datum incomplete = Datum::kNone;
-    for_each_datum([&](Datum datum) {
-      if (ledger_.allocated(datum) < rule().size(datum)) incomplete = datum;
-    });
+    const Datum incomplete = op != Op::kNone ? incomplete_for(op, block) : Datum::kNone;
     if (incomplete != Datum::kNone) {
       own(op, incomplete, block);
+      given_.push_back(incomplete);
     } else {
       ledger_.set_extra(block);
       banker_.book_beside(ledger_.bytes(block));
     }
   }
+}
+
+// Of the task's data that have not all their blocks, the one that this is likely to
+// belong to. Buffers of several workers are all of one size, and a task has one of each;
+// they come in the order of the data, which are visited from the last to the first.
+SubmissionGate::Datum SubmissionGate::incomplete_for(Op op, Block block) const {
+  const Bytes bytes = ledger_.bytes(block);
+  Datum likely = Datum::kNone;
+  int likelihood = 0;
+  rule().for_each_datum(op, [&](Datum datum) {
+    const Bytes size = rule().size(datum), rest = size - ledger_.allocated(datum);
+    if (rest <= 0) return;
+    const bool fits = bytes <= rest, even = fits && bytes > 0 && size % bytes == 0;
+    const bool given = std::find(given_.begin(), given_.end(), datum) != given_.end();
+    const int here = 1 + (fits ? 1 : 0) + (even ? 1 : 0) + (even && !given ? 1 : 0);
+    if (here < likelihood) return;
+    likelihood = here;
+    likely = datum;
+  });
+  return likely;
 }
 
 bool SubmissionGate::fetched_alone(Op op, const void* block, std::size_t blocks) {

@@ -79,6 +79,33 @@ TEST(SubmissionGate, NeedsMoreWhereTheProgramWaitsBeforeItReleases) {
   }
 }
 
+// Buffers of two workers for each of three data, which are in the place of none of these.
+TEST(SubmissionGate, TellsBuffersOfWorkersApart) {
+  SubmissionGate gate(SubmissionGate::kUnlimited, true);
+  for (std::uintptr_t worker = 0; worker < 2; ++worker) {
+    const Op op = submit(
+        gate, worker,
+        {{handle(0), 60, nullptr}, {handle(1), 100, nullptr}, {handle(2), 60, nullptr}});
+    EXPECT_TRUE(gate.ready(op, 0));
+    std::vector<const void*> blocks;
+    for (std::uintptr_t datum = 0; datum < 3; ++datum) {
+      blocks.push_back(block(3 * worker + datum));
+      gate.allocated(blocks.back(), datum == 1 ? 50 : 30, true);
+    }
+    gate.fetched(op, blocks, {});
+    gate.end(op);
+  }
+  EXPECT_EQ(gate.report().underestimates, 0);
+  for (const std::uintptr_t datum : {2, 1, 0}) {
+    gate.release(handle(datum));
+    const Bytes before = gate.booked();
+    free_block(gate, datum);
+    EXPECT_EQ(gate.booked(), before) << "the other worker's is there";
+    EXPECT_TRUE(free_block(gate, 3 + datum));
+    EXPECT_EQ(gate.booked(), before - (datum == 1 ? 100 : 60));
+  }
+}
+
 TEST(SubmissionGate, OnlyCountsDataFromOutsideWhereFreesAreNotSeen) {
   SubmissionGate gate(100, false);
   gate.allocated_outside(block(0), 60);
