@@ -11,7 +11,7 @@ namespace espalier::policy {
 
 void HandleGate::allocated_outside(const void* block, std::size_t bytes) {
   const char* const other =
-      settings_.memory && starpu_worker_get_id() >= 0 ? policy::other_policy() : nullptr;
+      starpu_worker_get_id() >= 0 ? policy::other_policy() : nullptr;
   const std::scoped_lock lock(mutex_);
   if (other != nullptr) tell_of_other_policy(other);
   // Where data are evicted workers also fetch them for each other. What tasks fetch that
@@ -26,6 +26,7 @@ void HandleGate::allocated_outside(const void* block, std::size_t bytes) {
 void HandleGate::tell_of_other_policy(const char* policy) {
   if (!other_policy_.empty()) return;
   other_policy_ = policy;
+  if (!settings_.memory) return;
   std::fprintf(
       stderr,
       "espalier: a scheduling context has another policy (%s): what its tasks "

@@ -85,6 +85,7 @@ class Session {
   [[noreturn]] void stop(const BoundBroken& why) const;
   void write(bool stopped) const;
   void add_gate(RunReport& report) const;
+  void add_outside(RunReport& report, const SubmissionGateReport& gate) const;
 
   const Settings settings_;
   const bool timed_;  // somebody wants to know

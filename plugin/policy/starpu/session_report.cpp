@@ -51,33 +51,11 @@ RunReport Session::report() const {
   return report;
 }
 
-// What is known of programs that declare nothing.
-void Session::add_gate(RunReport& report) const {
-  const SubmissionGateReport gate = gate_->report();
-  const ApplicationData own = gate_->application_data();
-  report.application_data = own.count();
-  report.application_bytes = own.bytes();
-  // Without a bound of the process the report is about the declared trees.
-  if (!settings_.memory && report.jobs > 0) return;
-  if (gate_->measured()) report.allocated_peak = gate.allocated_peak;
-  report.gated_tasks = gate.tasks;
-  // Without a bound it is of use only if all frees were seen.
-  if (settings_.memory || gate_->measured())
-    report.least_bytes = std::max(gate.least, gate_->needed_to_overtake());
-  if (!settings_.memory) return;
-  report.bound = settings_.memory;
-  report.booked_peak = std::max(report.booked_peak, gate.booked_peak);
-  report.over_bound_bytes = std::max<Bytes>(0, gate.over_bound);
-  report.overruns += gate.underestimates;
-  report.overrun_bytes = std::max(report.overrun_bytes, gate.underestimated_bytes);
-  report.unsafe_admissions = gate.unproven;
-  report.late_frees = gate_->late_frees();
-  report.held_tasks += gate.held_tasks;
-  report.held_seconds += gate.held_time;
+// What was seen and could not be held.
+void Session::add_outside(RunReport& report, const SubmissionGateReport& gate) const {
   if (gate.extra_peak > 0)
     report.outside.push_back({"blocks of no known datum", 0, gate.extra_peak});
   if (const std::string other = gate_->other_policy(); !other.empty()) {
-    report.least_bytes.reset();  // what those tasks need in order is not known
     report.outside.push_back(
         {"blocks that nothing held back: a context has the policy " + other,
          gate.outside_blocks, 0});
@@ -93,6 +71,33 @@ void Session::add_gate(RunReport& report) const {
         {"tasks on a worker of their own choice", gate_->bypassed(), 0});
   if (jobs_.jobs > 0)
     report.outside.push_back({"declared trees, with bounds of their own", jobs_.jobs, 0});
+}
+
+// What is known of programs that declare nothing.
+void Session::add_gate(RunReport& report) const {
+  const SubmissionGateReport gate = gate_->report();
+  const ApplicationData own = gate_->application_data();
+  report.application_data = own.count();
+  report.application_bytes = own.bytes();
+  // Without a bound of the process the report is about the declared trees.
+  if (!settings_.memory && report.jobs > 0) return;
+  if (gate_->measured()) report.allocated_peak = gate.allocated_peak;
+  report.gated_tasks = gate.tasks;
+  // Without a bound it is of use only if all frees were seen. What tasks of contexts with
+  // other policies need in order is not known.
+  if ((settings_.memory || gate_->measured()) && gate_->other_policy().empty())
+    report.least_bytes = std::max(gate.least, gate_->needed_to_overtake());
+  if (!settings_.memory) return;
+  report.bound = settings_.memory;
+  report.booked_peak = std::max(report.booked_peak, gate.booked_peak);
+  report.over_bound_bytes = std::max<Bytes>(0, gate.over_bound);
+  report.overruns += gate.underestimates;
+  report.overrun_bytes = std::max(report.overrun_bytes, gate.underestimated_bytes);
+  report.unsafe_admissions = gate.unproven;
+  report.late_frees = gate_->late_frees();
+  report.held_tasks += gate.held_tasks;
+  report.held_seconds += gate.held_time;
+  add_outside(report, gate);
   if (settings_.on_overflow != Overflow::kDisk) return;
   const SpillFigures spilled = spill_figures();
   report.spill = RunReport::Spill{spilled.directory, spilled.written, spilled.read,
