@@ -5,7 +5,7 @@ namespace espalier::policy {
 SubmissionBanker::Datum SubmissionBanker::add(const void* handle, Bytes size,
                                               bool in_memory, bool stays) {
   const Datum datum = rule_.add(size, in_memory, stays);
-  grown(names_, datum) = {handle, 0};
+  grown(names_, datum) = {handle, 0, 0};
   handles_.put(handle, static_cast<std::uint32_t>(datum));
   promised_ += size;
   return datum;
@@ -43,7 +43,8 @@ void SubmissionBanker::remove(Datum datum) {
 SubmissionBanker::Op SubmissionBanker::submit(void* task, std::span<const Datum> data,
                                               Bytes alloc, bool message) {
   const std::uint64_t number = sequential_.append(alloc);
-  for (const Datum datum : data) names_[static_cast<std::size_t>(datum)].last = number;
+  for (const Datum datum : data)
+    names_[static_cast<std::size_t>(datum)].last = number & kNumber;
   const Op op = rule_.append(data);
   grown(submissions_, op) = {task, number & kNumber, message};
   ops_.put(task, static_cast<std::uint32_t>(op));

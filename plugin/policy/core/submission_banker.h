@@ -71,6 +71,9 @@ class SubmissionBanker {
   /// Bytes of data that may still be added: they sum to at most 2^62.
   [[nodiscard]] Bytes room() const { return Banker::kUnlimited - promised_; }
   [[nodiscard]] Datum add(const void* handle, Bytes size, bool in_memory, bool stays);
+  /// It consists of a buffer for each worker, all of one size.
+  void set_buffers(Datum datum) { names_[static_cast<std::size_t>(datum)].buffers = 1; }
+  [[nodiscard]] bool buffers(Datum datum) const { return of(datum).buffers != 0; }
   /// The datum turns out to be larger, which the task learnt that works on it.
   void grow(Datum datum, Bytes more, Op op);
   void keep(Datum datum) { rule_.keep(datum); }
@@ -118,7 +121,8 @@ class SubmissionBanker {
   // There can be millions of these: no byte is wasted.
   struct Name {  // of a datum
     const void* handle;
-    std::uint64_t last;  // number of the last task that works on it
+    std::uint64_t last : 63,  // number of the last task that works on it
+        buffers : 1;
   };
   struct Submission {
     void* task;

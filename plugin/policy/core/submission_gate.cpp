@@ -99,6 +99,7 @@ SubmissionGate::Datum SubmissionGate::datum_for(const DataAccess& access,
 SubmissionGate::Datum SubmissionGate::add(const DataAccess& access, Bytes size,
                                           bool in_memory) {
   const Datum datum = banker_.add(access.handle, size, in_memory, access.stays);
+  if (access.buffers) banker_.set_buffers(datum);
   ledger_.begin(datum);
   return datum;
 }

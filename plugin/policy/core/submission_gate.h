@@ -17,6 +17,7 @@ struct DataAccess {
   const void* block = nullptr;  ///< where it is allocated already; nullptr: nowhere
   bool stays = false;           ///< in memory until it is freed: it is never evicted
   bool on_disk = false;         ///< it has been evicted
+  bool buffers = false;         ///< one for each worker, all of one size
 };
 
 /// What the gate has seen so far.

@@ -100,8 +100,8 @@ void SubmissionGate::fetched(Op op, std::span<const void* const> blocks,
 }
 
 // Of the task's data that have not all their blocks, the one that this is likely to
-// belong to. Buffers of several workers are all of one size, and a task has one of each;
-// they come in the order of the data, which are visited from the last to the first.
+// belong to. The task has one buffer of those that are one for each worker; they come in
+// the order of the data, which are visited from the last to the first.
 SubmissionGate::Datum SubmissionGate::incomplete_for(Op op, Block block) const {
   const Bytes bytes = ledger_.bytes(block);
   Datum likely = Datum::kNone;
@@ -109,9 +109,13 @@ SubmissionGate::Datum SubmissionGate::incomplete_for(Op op, Block block) const {
   rule().for_each_datum(op, [&](Datum datum) {
     const Bytes size = rule().size(datum), rest = size - ledger_.allocated(datum);
     if (rest <= 0) return;
-    const bool fits = bytes <= rest, even = fits && bytes > 0 && size % bytes == 0;
+    const bool fits = bytes <= rest;
+    const bool is_buffer = fits && banker_.buffers(datum) && bytes > 0 &&
+                           size % bytes == 0 && rest % bytes == 0;
     const bool given = std::find(given_.begin(), given_.end(), datum) != given_.end();
-    const int here = 1 + (fits ? 1 : 0) + (even ? 1 : 0) + (even && !given ? 1 : 0);
+    const int here = is_buffer                         ? (given ? 3 : 4)
+                     : fits && !banker_.buffers(datum) ? 2
+                                                       : 1;
     if (here < likelihood) return;
     likelihood = here;
     likely = datum;
@@ -123,13 +127,16 @@ bool SubmissionGate::fetched_alone(Op op, const void* block, std::size_t blocks)
   if (!measured_) return true;
   if (op == Op::kNone || blocks != 1) return false;
   Datum only = Datum::kNone;
-  int empty = 0;
+  int possible = 0;
   rule().for_each_datum(op, [&](Datum datum) {
-    if (ledger_.allocated(datum) > 0) return;
+    const Bytes allocated = ledger_.allocated(datum);
+    const bool complete =
+        banker_.buffers(datum) ? allocated >= rule().size(datum) : allocated > 0;
+    if (complete) return;
     only = datum;
-    ++empty;
+    ++possible;
   });
-  if (empty != 1) return false;
+  if (possible != 1) return false;
   own(op, only, ledger_.at(block));
   return true;
 }

@@ -82,7 +82,7 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
     // them in tasks that come late.
     if (copies)
       data.push_back({copies_of(handle), checked_mul(size, workers), nullptr,
-                      reduction || starpu_data_get_ooc_flag(handle) == 0});
+                      reduction || starpu_data_get_ooc_flag(handle) == 0, false, true});
     if (!itself) continue;
     data.push_back(access_to(handle, size));
     if (reduction) data.back().stays = true;

@@ -79,20 +79,26 @@ TEST(SubmissionGate, NeedsMoreWhereTheProgramWaitsBeforeItReleases) {
   }
 }
 
-// Buffers of two workers for each of three data, which are in the place of none of these.
+// Buffers of two workers for each of three data, and a datum of two blocks, of which the
+// second is in the place of nothing.
 TEST(SubmissionGate, TellsBuffersOfWorkersApart) {
   SubmissionGate gate(SubmissionGate::kUnlimited, true);
+  const auto buffers = [](std::uintptr_t datum, Bytes size) {
+    return DataAccess{handle(datum), size, nullptr, false, false, true};
+  };
   for (std::uintptr_t worker = 0; worker < 2; ++worker) {
-    const Op op = submit(
-        gate, worker,
-        {{handle(0), 60, nullptr}, {handle(1), 100, nullptr}, {handle(2), 60, nullptr}});
+    const std::uintptr_t own = 4 + worker;
+    const Op op = submit(gate, worker,
+                         {buffers(0, 60), buffers(1, 100), buffers(2, 60),
+                          DataAccess{handle(own), 24, nullptr}});
     EXPECT_TRUE(gate.ready(op, 0));
     std::vector<const void*> blocks;
-    for (std::uintptr_t datum = 0; datum < 3; ++datum) {
-      blocks.push_back(block(3 * worker + datum));
-      gate.allocated(blocks.back(), datum == 1 ? 50 : 30, true);
+    for (std::uintptr_t b = 0; b < 5; ++b) {
+      blocks.push_back(block(5 * worker + b));
+      gate.allocated(blocks.back(), b == 1 ? 50 : b < 3 ? 30 : 12, true);
     }
-    gate.fetched(op, blocks, {});
+    const DataAccess places[] = {{handle(own), 0, blocks[3]}};
+    gate.fetched(op, blocks, places);
     gate.end(op);
   }
   EXPECT_EQ(gate.report().underestimates, 0);
@@ -101,9 +107,23 @@ TEST(SubmissionGate, TellsBuffersOfWorkersApart) {
     const Bytes before = gate.booked();
     free_block(gate, datum);
     EXPECT_EQ(gate.booked(), before) << "the other worker's is there";
-    EXPECT_TRUE(free_block(gate, 3 + datum));
+    EXPECT_TRUE(free_block(gate, 5 + datum));
     EXPECT_EQ(gate.booked(), before - (datum == 1 ? 100 : 60));
   }
+}
+
+// The second worker's buffer comes alone, and the other datum is in memory.
+TEST(SubmissionGate, TakesABufferThatComesAloneForNoOtherDatum) {
+  SubmissionGate gate(SubmissionGate::kUnlimited, true);
+  const DataAccess buffers{handle(0), 60, nullptr, false, false, true};
+  const Op first = submit(gate, 0, {buffers});
+  EXPECT_TRUE(gate.ready(first, 0));
+  gate.allocated(block(0), 30, true);
+  EXPECT_TRUE(gate.fetched_alone(first, block(0), 1));
+  const Op second = submit(gate, 1, {buffers, DataAccess{handle(1), 40, nullptr}});
+  EXPECT_TRUE(gate.ready(second, 0));
+  gate.allocated(block(1), 30, true);
+  EXPECT_FALSE(gate.fetched_alone(second, block(1), 1)) << "it may be either's";
 }
 
 TEST(SubmissionGate, OnlyCountsDataFromOutsideWhereFreesAreNotSeen) {
