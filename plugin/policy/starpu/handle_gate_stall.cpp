@@ -213,7 +213,9 @@ std::string HandleGate::overflow_text() const {
       format_size(gate_.bound()), name_of(*task), format_size(missing),
       format_size(booked));
   if (gate_.evicts())
-    return text + "the program keeps in memory (starpu_data_set_ooc_flag): no disk helps";
+    return text +
+           "the program keeps in memory (starpu_data_set_ooc_flag) or reduces "
+           "(STARPU_REDUX): no disk helps";
   if (overtakes())
     return text + fmt::format(
                       "tasks before it wait for or are to work on: StarPU has given it "
