@@ -46,6 +46,7 @@ void run_pieces(const FrontContext<T>& context, const NodePieces& pieces,
   const Flops work = context.tree.tasks.work(task_id(0));
   Interrupt ask;
   if (progress) ask = Paced([&] { progress(std::min(1.0, done / work)); });
+  report.booked_peak = pieces.bytes(context.tree);
   run_in_threads(context, pieces, ask, done, report);
 }
 
@@ -60,10 +61,13 @@ void run_nodes(const FrontContext<T>& context, const FactorInput& input,
   for (const TaskId task : order) work += tasks.work(task);
   for (const TaskId task : order) {
     const auto node = static_cast<std::int32_t>(index(task));
-    if (input.pieces != nullptr)
+    const auto start = Clock::now();
+    if (input.pieces != nullptr) {
       run_pieces(context, *input.pieces, report, progress);
-    else
+    } else {
       run_sequential_node(context, node);
+      report.busy_seconds += since(start);
+    }
     if (context.log.failed()) return;
     spill_node<T>(context, node, false, [] {});
     if (input.file) input.file->wait();
@@ -113,10 +117,6 @@ tl::expected<Factor<T>, NotPositiveDefinite> factorise_sequentially(
   report.pivots = log.statistics();
   report.low_rank = factor.low_rank();
   report.seconds = since(start);
-  if (shared)
-    report.booked_peak = input.pieces->bytes(tree);
-  else
-    report.busy_seconds = report.seconds;
   if (input.symbolic.kept() > 0) factor.kept = std::move(contributions.back());
   factor.forget_meter();
   if (own_pool) factor.forget_pool();
