@@ -161,7 +161,7 @@ TEST(Solver, SharesASmallSystemAmongThreads) {
     ASSERT_GT(solver.analysis().symbolic.factor_flops, 1e9);
     ASSERT_LT(solver.analysis().symbolic.factor_flops, 4e9);
     EXPECT_TRUE(solver.without_runtime());
-    ASSERT_TRUE(solver.plan());
+    ASSERT_TRUE(solver.plan(std::nullopt));
     EXPECT_EQ(solver.factorise()->tasks > 1, workers > 1);
     const Bytes least = solver.least();
     for (const Bytes bound : {least, 2 * least, 4 * least}) {
