@@ -14,6 +14,8 @@ namespace {
 constexpr std::int32_t kPiecesEach = 8;
 // A stretch of a chain: some hundred times what a task takes beside its work.
 constexpr Flops kStretch = 1e6;
+// Entries to which blocks are aligned: some lines of the cache.
+constexpr std::int64_t kAligned = 64;
 // Work that a thread is worth its start for.
 constexpr Flops kWorthAThread = 1e7;
 
@@ -73,11 +75,10 @@ void place_blocks(const Symbolic& symbolic, const AssemblyTree& tree, NodePieces
   std::vector<std::array<std::int64_t, 2>> need(pieces, {0, 0});
   std::array<std::int64_t, 2> all{0, 0};
   for (std::size_t p = 0; p < pieces; ++p) {
+    const std::int64_t entries =
+        tree.sides() * tree.contribution(symbolic, cut.pieces[p].last_front).entries();
     const std::int64_t own =
-        p + 1 == pieces
-            ? 0
-            : tree.sides() *
-                  tree.contribution(symbolic, cut.pieces[p].last_front).entries();
+        p + 1 == pieces ? 0 : (entries + kAligned - 1) / kAligned * kAligned;
     need[p][odd[p]] = std::max(need[p][odd[p]], own);
     std::array<std::int64_t, 2>& above = cut.parent[p] >= 0 ? need[cut.parent[p]] : all;
     for (const int sort : {0, 1}) above[sort] = checked_add(above[sort], need[p][sort]);
