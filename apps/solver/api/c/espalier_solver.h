@@ -28,8 +28,8 @@
  *   -ECANCELED  espalier_solver_progress said so
  *   -EIO        a file cannot be read or written, or the runtime fails
  *
- * Nothing throws. Small systems are solved without StarPU, by the caller's thread and, where
- * it is worth their start, others that end with the call. The others run StarPU,
+ * Nothing throws. Small systems are solved without StarPU, by the caller's thread and,
+ * where it is worth their start, others that end with the call. The others run StarPU,
  * which they share: those that exist in a process at the same time need the same number
  * of workers, and the bound of each is one on the whole process; those with one budget
  * keep to it together. A solver's functions may
