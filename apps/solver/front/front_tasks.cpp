@@ -51,26 +51,33 @@ void run_tiled_front(const FrontContext<T>& context, std::int32_t node) {
 }  // namespace
 
 template <class T>
+void take_panels(const FrontContext<T>& context, std::int32_t node, bool reserved,
+                 PageContent content) {
+  const Bytes bytes = context.tree.nodes[node].factor_bytes;
+  PageBuffer& panels = context.factor.storage[node];
+  PageBuffer former;
+  if (!context.former.empty()) former = std::move(context.former[node]);
+  if (former.same_as(bytes, reserved)) {
+    panels = PageBuffer::renew(std::move(former), context.meter, content);
+    return;
+  }
+  former.release();
+  panels = reserved ? PageBuffer::reserve(bytes, context.meter, context.pool)
+                    : PageBuffer(bytes, context.meter, context.pool, content);
+}
+
+template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
   const auto content =  // BlockAssembly clears what it assembles
       sizes.tiled ? PageBuffer::Content::kAny : PageBuffer::Content::kZeros;
-  const auto allocate = [&](Bytes bytes, bool later) {
-    return later ? PageBuffer::reserve(bytes, context.meter, context.pool)
-                 : PageBuffer(bytes, context.meter, context.pool, content);
-  };
-  const bool in_turn = sizes.early_last >= 0, reserved = sizes.by_blocks || in_turn;
-  PageBuffer& panels = context.factor.storage[node];
-  PageBuffer former;
-  if (!context.former.empty()) former = std::move(context.former[node]);
-  if (former.same_as(sizes.factor_bytes, reserved)) {
-    panels = PageBuffer::renew(std::move(former), context.meter, content);
-  } else {
-    former.release();
-    panels = allocate(sizes.factor_bytes, reserved);
-  }
-  if (in_turn) panels.fill(0, sizes.early_factor_bytes);
-  context.contributions[node] = allocate(sizes.contribution_bytes, sizes.by_blocks);
+  const bool in_turn = sizes.early_last >= 0;
+  take_panels(context, node, sizes.by_blocks || in_turn, content);
+  if (in_turn) context.factor.storage[node].fill(0, sizes.early_factor_bytes);
+  const Bytes bytes = sizes.contribution_bytes;
+  context.contributions[node] =
+      sizes.by_blocks ? PageBuffer::reserve(bytes, context.meter, context.pool)
+                      : PageBuffer(bytes, context.meter, context.pool, content);
 }
 
 template <class T>
@@ -146,12 +153,13 @@ Bytes scratch_bytes(const Symbolic& symbolic, const AssemblyTree& tree, FactorKi
   return tree.entry_bytes * entries;
 }
 
-#define ESPALIER_INSTANTIATE(T)                                            \
-  template void allocate_node(const FrontContext<T>&, std::int32_t);       \
-  template void run_sequential_node(const FrontContext<T>&, std::int32_t); \
-  template void run_tile(const TileShape&, const TileTask&, Front<T>&,     \
-                         BlockAssembly<T>&);                               \
-  template void spill_node(const FrontContext<T>&, std::int32_t, bool,     \
+#define ESPALIER_INSTANTIATE(T)                                                       \
+  template void take_panels(const FrontContext<T>&, std::int32_t, bool, PageContent); \
+  template void allocate_node(const FrontContext<T>&, std::int32_t);                  \
+  template void run_sequential_node(const FrontContext<T>&, std::int32_t);            \
+  template void run_tile(const TileShape&, const TileTask&, Front<T>&,                \
+                         BlockAssembly<T>&);                                          \
+  template void spill_node(const FrontContext<T>&, std::int32_t, bool,                \
                            const std::function<void()>&);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE

@@ -11,6 +11,14 @@
 
 namespace espalier::solver {
 
+/// A node's factor storage, in the pages of the former factor's where that is the same.
+/// @param reserved  address space only
+/// @param content   of what is not reserved
+/// @throws Error when the system has no memory
+template <class T>
+void take_panels(const FrontContext<T>& context, std::int32_t node, bool reserved,
+                 PageContent content);
+
 /// Allocates a node's factor storage and contribution block, zeroed; for a tiled front
 /// address space only, which its blocks fill.
 /// @throws Error when the system has no memory

@@ -10,6 +10,7 @@
 
 #include "espalier/model/clock.h"
 #include "solver/front/flush_subnormals.h"
+#include "solver/front/front_tasks.h"
 #include "solver/front/node_run.h"
 #include "solver/front/tile_work.h"
 #include "solver/memory/page_buffer.h"
@@ -114,17 +115,8 @@ class NodeTeam {
  private:
   // Whose panels each piece clears.
   void open_storage() {
-    PageBuffer& panels = context_.factor.storage[0];
-    const Bytes bytes = context_.tree.nodes[0].factor_bytes;
     constexpr auto kAny = PageContent::kAny;
-    PageBuffer former;
-    if (!context_.former.empty()) former = std::move(context_.former[0]);
-    if (former.same_as(bytes, false)) {
-      panels = PageBuffer::renew(std::move(former), context_.meter, kAny);
-    } else {
-      former.release();
-      panels = PageBuffer(bytes, context_.meter, context_.pool, kAny);
-    }
+    take_panels(context_, 0, false, kAny);
     context_.contributions[0] = PageBuffer(context_.tree.nodes[0].contribution_bytes,
                                            context_.meter, context_.pool, kAny);
   }
@@ -182,9 +174,8 @@ class NodeTeam {
   }
 
   void open(std::size_t p) {
-    T* const panel = context_.factor.storage[0].template as<T>() + cut_.panels[p];
     fronts_[p] = std::make_unique<OpenFront<T>>(context_, cut_.pieces[p].last_front,
-                                                panel, block_of(p));
+                                                panels_of(p), block_of(p));
     add_tiles(p, fronts_[p]->start());
   }
 

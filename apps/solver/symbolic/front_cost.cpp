@@ -21,6 +21,14 @@ Flops front_cost(const Symbolic& symbolic, std::int32_t front, std::int32_t side
          kFlopsPerFront;
 }
 
+std::vector<Flops> costs_until(const Symbolic& symbolic, std::int32_t sides) {
+  std::vector<Flops> until = {0};
+  until.reserve(symbolic.parent.size() + 1);
+  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
+    until.push_back(until.back() + front_cost(symbolic, s, sides));
+  return until;
+}
+
 std::vector<Flops> subtree_costs(const Symbolic& symbolic, std::int32_t sides) {
   std::vector<Flops> cost(symbolic.fronts(), 0);
   for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {

@@ -36,6 +36,11 @@ inline constexpr Flops kFlopsPerAssembledEntry = 10;
   return symbolic.factor_flops < kShort;
 }
 
+/// front_cost() of all fronts before each, and of all.
+/// @par Cost  O(fronts)
+[[nodiscard]] std::vector<Flops> costs_until(const Symbolic& symbolic,
+                                             std::int32_t sides);
+
 /// front_cost() of each front and all below it.
 /// @par Cost  O(fronts)
 [[nodiscard]] std::vector<Flops> subtree_costs(const Symbolic& symbolic,

@@ -62,15 +62,13 @@ void join_nodes(const Symbolic& symbolic, AssemblyTree& tree) {
 
 // What fronts cost, and which of them go together.
 struct Costs {
-  std::vector<Flops> subtree;      // of each front and all below it
-  std::vector<Flops> until = {0};  // of the fronts before each
-  Flops small, tiny;               // one task: a subtree; a stretch of a chain …
-  Flops most_below;                // … that has no more below it
+  std::vector<Flops> subtree;  // of each front and all below it
+  std::vector<Flops> until;    // of the fronts before each
+  Flops small, tiny;           // one task: a subtree; a stretch of a chain …
+  Flops most_below;            // … that has no more below it
 
   Costs(const Symbolic& symbolic, const AssemblyOptions& options, std::int32_t sides)
-      : subtree(subtree_costs(symbolic, sides)) {
-    for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
-      until.push_back(until.back() + front_cost(symbolic, s, sides));
+      : subtree(subtree_costs(symbolic, sides)), until(costs_until(symbolic, sides)) {
     const Flops all = until.back();
     // What is inside a subtree that one task runs is not compressed.
     const double fraction = (options.low_rank ? 0.05 : 1) * options.subtree_fraction;

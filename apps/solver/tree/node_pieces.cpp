@@ -19,15 +19,6 @@ constexpr std::int64_t kAligned = 64;
 // Work that a thread is worth its start for.
 constexpr Flops kWorthAThread = 1e7;
 
-// PieceCosts of the fronts before each, and of all.
-std::vector<Flops> costs_until(const Symbolic& symbolic, const AssemblyTree& tree) {
-  std::vector<Flops> until = {0};
-  until.reserve(symbolic.parent.size() + 1);
-  for (std::int32_t s = 0; s < symbolic.fronts(); ++s)
-    until.push_back(until.back() + front_cost(symbolic, s, tree.sides()));
-  return until;
-}
-
 // What fronts cost, and which of them go together.
 struct PieceCosts {
   std::vector<Flops> subtree, until;
@@ -35,7 +26,7 @@ struct PieceCosts {
 
   PieceCosts(const Symbolic& symbolic, const AssemblyTree& tree, std::int32_t threads)
       : subtree(subtree_costs(symbolic, tree.sides())),
-        until(costs_until(symbolic, tree)),
+        until(costs_until(symbolic, tree.sides())),
         small(until.back() / (kPiecesEach * threads)),
         stretch(std::min(kStretch, small)) {}
 };
