@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "espalier/model/clock.h"
 #include "espalier/model/processor_time.h"
 
 namespace espalier::solver {
@@ -24,6 +25,20 @@ thread_local int own_rank = 0;
 
 constexpr std::chrono::milliseconds kAskAgain{50};
 
+// For how long an idle thread looks out for a task before it sleeps, and how many do at a
+// time: each that sees a change takes the lock.
+constexpr Seconds kLookOut = 5e-4;
+constexpr std::int32_t kMostLookOut = 4;
+
+// A while of pauses, which leave the processor's core to what shares it; then what else
+// waits for the processor has its turn.
+void pause_briefly() {
+#if defined(__x86_64__)
+  for (int k = 0; k < 16; ++k) __builtin_ia32_pause();
+#endif
+  std::this_thread::yield();
+}
+
 // What ends the other tasks of a pool that was interrupted: nobody sees it.
 struct Interrupted {};
 
@@ -39,10 +54,19 @@ struct TaskPool::Loop {
   std::exception_ptr failure;
 };
 
+// After a change, under the lock.
+void TaskPool::tell_change(bool all) {
+  changes_.fetch_add(1, std::memory_order_release);
+  if (all)
+    changed_.notify_all();
+  else
+    changed_.notify_one();
+}
+
 void TaskPool::add_locked(std::int64_t size, std::int64_t number, Task task) {
   ready_.push_back({size, number, std::move(task)});
   std::push_heap(ready_.begin(), ready_.end());
-  changed_.notify_one();
+  tell_change(false);
 }
 
 void TaskPool::add(std::int64_t size, Task task) {
@@ -96,9 +120,27 @@ void TaskPool::run_entry(Entry&& entry) {
   (*record_)[entry.number].alone += thread_seconds() - start;
 }
 
+// Tasks of small fronts are microseconds. A thread that sleeps is woken later than that:
+// by a system that puts it on the processor of the thread that wakes it, for up to a
+// slice of time, or by a host that has given the idle processor away.
+void TaskPool::look_out(std::unique_lock<std::mutex>& lock) {
+  if (looking_out_ == kMostLookOut) return;
+  ++looking_out_;
+  const Clock::time_point start = Clock::now();
+  while (is_idle() && since(start) < kLookOut) {
+    const std::int64_t seen = changes_;
+    lock.unlock();
+    while (changes_.load(std::memory_order_acquire) == seen && since(start) < kLookOut)
+      pause_briefly();
+    lock.lock();
+  }
+  --looking_out_;
+}
+
 // Until there are any, or nothing runs that might add some.
 void TaskPool::wait_for_entries(std::unique_lock<std::mutex>& lock) {
-  const auto ended = [this] { return !ready_.empty() || running_ == 0; };
+  look_out(lock);
+  const auto ended = [this] { return !is_idle(); };
   if (!asks() || std::this_thread::get_id() != caller_) return changed_.wait(lock, ended);
   while (!changed_.wait_for(lock, kAskAgain, ended)) {
     lock.unlock();
@@ -126,7 +168,7 @@ void TaskPool::work() {
     lock.lock();
     --running_;
   }
-  changed_.notify_all();
+  tell_change(true);
 }
 
 int TaskPool::rank() { return own_rank; }
@@ -172,8 +214,8 @@ void TaskPool::run_here(std::int64_t size, Task task) {
     {
       const std::scoped_lock lock(mutex_);
       --running_;
+      tell_change(true);
     }
-    changed_.notify_all();
   }
   rethrow();
 }

@@ -105,6 +105,9 @@ class TaskPool {
   void add_locked(std::int64_t size, std::int64_t number, Task task);
   [[nodiscard]] bool asks() const { return interrupt_ != nullptr && *interrupt_; }
   void work();
+  [[nodiscard]] bool is_idle() const { return ready_.empty() && running_ > 0; }
+  void tell_change(bool all);
+  void look_out(std::unique_lock<std::mutex>& lock);
   void wait_for_entries(std::unique_lock<std::mutex>& lock);
   void run_entry(Entry&& entry);
   void keep(std::exception_ptr failure);
@@ -120,6 +123,8 @@ class TaskPool {
   std::condition_variable changed_;
   std::vector<Entry> ready_;  ///< a heap
   std::int64_t running_ = 0;
+  std::int32_t looking_out_ = 0;           ///< threads
+  std::atomic<std::int64_t> changes_ = 0;  ///< that end waiting, for those
   std::exception_ptr failure_;
 };
 

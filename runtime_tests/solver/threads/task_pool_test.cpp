@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -151,6 +152,26 @@ TEST(RecordedTasks, KnowTheirParentsAndTheBlocksOfTheirLoops) {
   EXPECT_EQ(record[0].loops[0].size(), 5U);
   EXPECT_EQ(record[1].parent, 0);
   EXPECT_TRUE(record[1].loops.empty());
+}
+
+// Threads look out for tasks, and sleep after a while: both are told of new ones.
+TEST_P(Pool, RunsWhatIsAddedAfterAnyTime) {
+  using std::chrono::microseconds;
+  for (const microseconds pause :
+       {microseconds(0), microseconds(100), microseconds(2000)})
+    for (int k = 0; k < 20; ++k) {
+      std::vector<int> visits(60, 0);
+      TaskPool pool(GetParam());
+      std::function<void(int)> wave = [&](int begin) {
+        std::this_thread::sleep_for(pause);
+        for (int task = begin; task < begin + 20; ++task)
+          pool.add(0, [&, task] { ++visits[task]; });
+        if (begin + 20 < 60) pool.add(1, [&, begin] { wave(begin + 20); });
+      };
+      pool.add(1, [&] { wave(0); });
+      pool.run();
+      ASSERT_EQ(visits, std::vector<int>(60, 1));
+    }
 }
 
 // The caller's thread has the task, others its blocks.
