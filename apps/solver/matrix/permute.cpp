@@ -91,31 +91,90 @@ void sort_columns(Matrix& lower, std::vector<double>& upper) {
   }
 }
 
+// Where the entries of a permuted matrix go.
+class Permuting {
+ public:
+  Permuting(const SymmetricMatrix& lower, const std::vector<double>& upper,
+            std::span<const std::int32_t> permutation)
+      : lower_(lower), upper_(upper), inverse_(inverse_permutation(permutation)) {}
+
+  /// @param new_upper  takes what `upper` was
+  [[nodiscard]] SymmetricMatrix permute(std::vector<double>& new_upper) const {
+    SymmetricMatrix result;
+    result.size = lower_.size;
+    result.row.resize(lower_.row.size());
+    result.value.resize(lower_.value.size());
+    new_upper.resize(upper_.size());
+    Starts start = starts();
+    result.column_start = std::move(start.column);
+    const bool few = lower_.row.size() <= kWorthThreads;
+    const auto move = [&](std::int32_t low, std::int32_t high, std::int64_t at) {
+      move_entry(result, new_upper, low, high, at);
+    };
+    if (few)
+      visit_by_rows(std::move(start.row), move);
+    else
+      for_each_entry(lower_, inverse_, move);
+    cursors_to_starts(result.column_start);
+    if (!few) sort_columns(result, new_upper);
+    return result;
+  }
+
+ private:
+  struct Entry {
+    std::int32_t column, at;
+  };
+  struct Starts {
+    std::vector<std::int64_t> column, row;
+  };
+
+  // Where the entries of each column and each row begin.
+  [[nodiscard]] Starts starts() const {
+    const std::size_t places = lower_.size + std::size_t{1};
+    Starts start{std::vector<std::int64_t>(places), std::vector<std::int64_t>(places)};
+    for_each_entry(lower_, inverse_, [&](std::int32_t low, std::int32_t high, auto) {
+      ++start.column[low + 1];
+      ++start.row[high + 1];
+    });
+    counts_to_starts(start.column);
+    counts_to_starts(start.row);
+    return start;
+  }
+
+  // Row by row, so that each column comes out sorted; in a row as they stand. A matrix is
+  // transposed in less time than its columns are sorted.
+  template <class Visit>
+  void visit_by_rows(std::vector<std::int64_t> start, const Visit& visit) const {
+    std::vector<Entry> entries(lower_.row.size());
+    for_each_entry(lower_, inverse_, [&](std::int32_t low, std::int32_t high, auto at) {
+      entries[start[high]++] = {low, static_cast<std::int32_t>(at)};
+    });
+    cursors_to_starts(start);
+    for (std::int32_t row = 0; row < lower_.size; ++row)
+      for (auto k = start[row]; k < start[row + 1]; ++k)
+        visit(entries[k].column, row, entries[k].at);
+  }
+
+  void move_entry(SymmetricMatrix& result, std::vector<double>& new_upper,
+                  std::int32_t low, std::int32_t high, std::int64_t at) const {
+    const std::int64_t to = result.column_start[low]++;
+    result.row[to] = high;
+    result.value[to] = lower_.value[at];
+    if (upper_.empty()) return;
+    const bool flips = inverse_[lower_.row[at]] != high;
+    new_upper[to] = flips ? lower_.value[at] : upper_[at];
+    if (flips) result.value[to] = upper_[at];
+  }
+
+  const SymmetricMatrix& lower_;
+  const std::vector<double>& upper_;
+  std::vector<std::int32_t> inverse_;
+};
+
 SymmetricMatrix permuted(const SymmetricMatrix& lower, const std::vector<double>& upper,
                          std::span<const std::int32_t> permutation,
                          std::vector<double>& new_upper) {
-  const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
-  SymmetricMatrix result;
-  result.size = lower.size;
-  result.column_start.assign(lower.size + 1LL, 0);
-  for_each_entry(lower, inverse,
-                 [&result](auto low, auto, auto) { ++result.column_start[low + 1]; });
-  counts_to_starts(result.column_start);
-  result.row.resize(lower.row.size());
-  result.value.resize(lower.value.size());
-  new_upper.resize(upper.size());
-  for_each_entry(lower, inverse, [&](auto low, auto high, auto at) {
-    const std::int64_t to = result.column_start[low]++;
-    result.row[to] = high;
-    result.value[to] = lower.value[at];
-    if (upper.empty()) return;
-    const bool flips = inverse[lower.row[at]] != high;
-    new_upper[to] = flips ? lower.value[at] : upper[at];
-    if (flips) result.value[to] = upper[at];
-  });
-  cursors_to_starts(result.column_start);
-  sort_columns(result, new_upper);
-  return result;
+  return Permuting(lower, upper, permutation).permute(new_upper);
 }
 
 }  // namespace

@@ -92,6 +92,35 @@ TEST(Permute, EqualsTheDensePermutation) {
   }
 }
 
+// So many entries are sorted column by column. A path of three million entries whose
+// vertices change places with those that they are 1 apart from modulo a prime.
+TEST(Permute, SortsMillionsOfEntries) {
+  constexpr std::int32_t kSize = 1'000'003;
+  SquareMatrix matrix{{kSize, {0}, {}, {}}, {}};
+  SymmetricMatrix& lower = matrix.lower;
+  for (std::int32_t j = 0; j < kSize; ++j) {
+    for (std::int32_t i = j; i < std::min(j + 3, kSize); ++i) {
+      lower.row.push_back(i);
+      lower.value.push_back(i + 0.5 * j);
+    }
+    lower.column_start.push_back(std::ssize(lower.row));
+  }
+  Ints order(kSize);
+  for (std::int32_t k = 0; k < kSize; ++k)
+    order[k] = static_cast<std::int32_t>(std::int64_t{k} * 3571 % kSize);
+  const SquareMatrix result = permuted(matrix, order);
+  for (std::int32_t j = 0; j < kSize; ++j)
+    for (auto k = result.lower.column_start[j]; k < result.lower.column_start[j + 1];
+         ++k) {
+      const std::int32_t row = result.lower.row[k];
+      const auto [low, high] = std::minmax(order[row], order[j]);
+      ASSERT_LE(high - low, 2);
+      ASSERT_EQ(result.lower.value[k], high + 0.5 * low);
+      ASSERT_TRUE(k == result.lower.column_start[j] || result.lower.row[k - 1] < row);
+    }
+  ASSERT_EQ(std::ssize(result.lower.row), std::ssize(lower.row));
+}
+
 // A complex matrix is a real one and an imaginary one, moved alike; there and back again
 // it is what it was.
 TEST(Permute, MovesComplexNumbers) {
