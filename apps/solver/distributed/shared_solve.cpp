@@ -226,8 +226,9 @@ void SharedSolve<T>::backward(std::int32_t node) {
   const auto panels = own_panels(at, runs);
   const std::int32_t columns = at.panel.columns();
   const Vectors<T> v = vector(at);
-  if (panels && is_narrow(at)) fronts_.backward(at.front, panels->data(), b_, x_, v.data);
-  for (std::size_t k = is_narrow(at) ? 0 : runs.size(); panels && k-- > 0;) {
+  const bool narrow = is_narrow(at);
+  if (panels && narrow) fronts_.backward(at.front, panels->data(), b_, x_, v.data);
+  for (std::size_t k = narrow ? 0 : runs.size(); panels && k-- > 0;) {
     const BlockRun& run = runs[k];
     if (owner_in_run(at, run) != communicator_.rank()) continue;
     const std::int32_t first = at.panel.first(run.begin),

@@ -43,7 +43,7 @@ void Front<T>::open_delays(const T* planned) {
   if (gives_way(tree, front_, context_.pool != nullptr)) {
     PageBuffer& storage = context_.factor.storage[node];
     const auto* const begin = reinterpret_cast<const std::byte*>(planned);
-    const std::int64_t entries = tree.sides() * tree.panel(symbolic, front_).entries();
+    const std::int64_t entries = tree.panel_entries(symbolic, front_);
     storage.drain({begin, static_cast<std::size_t>(entries) * sizeof(T)});
   }
   own->panel = PageBuffer(bytes, nullptr, context_.pool);

@@ -68,7 +68,7 @@ void NodeRun<T>::run() {
                             : joins               ? top_block(s)
                                                   : push(s);
     Front<T> front(context_, s, panel_, contribution);
-    panel_ += tree_.sides() * tree_.panel(symbolic_, s).entries();
+    panel_ += tree_.panel_entries(symbolic_, s);
     const std::int64_t children = assemble(front);
     if (!(tree_.is_tiled[s] ? eliminate_tiles(front) : eliminate(front))) return;
     if (!joins) close(s, contribution, children);
@@ -116,11 +116,6 @@ bool NodeRun<T>::take_alone(std::int32_t s) {
   *panel_ = pivot;
   note_panel(s, tree_.sides());
   return true;
-}
-
-template <class T>
-std::int64_t NodeRun<T>::contribution_entries(std::int32_t front) const {
-  return tree_.sides() * tree_.contribution(symbolic_, front).entries();
 }
 
 // A leaf of one pivot and one block, of Cholesky, all of whose rows are entries of A:

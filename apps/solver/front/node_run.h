@@ -57,7 +57,9 @@ class NodeRun {
 
  private:
   bool take_alone(std::int32_t s);
-  [[nodiscard]] std::int64_t contribution_entries(std::int32_t front) const;
+  [[nodiscard]] std::int64_t contribution_entries(std::int32_t front) const {
+    return tree_.contribution_entries(symbolic_, front);
+  }
   bool take_leaf(std::int32_t s);
   bool take_small(std::int32_t s);
   [[nodiscard]] bool takes_blocks_alone(std::int32_t s) const;

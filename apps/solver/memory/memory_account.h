@@ -25,17 +25,14 @@ struct MemoryAccount {
   Bytes delays = 0;
 
   /// What a factorisation and a solve take beside what is resident before.
-  [[nodiscard]] Bytes inside() const { return inside(tree_least, solve); }
+  [[nodiscard]] Bytes inside() const { return checked_add(used(), reserve); }
   [[nodiscard]] Bytes inside_out_of_core() const {
-    return inside(tree_least_out_of_core, solve_out_of_core);
+    return checked_add(used_out_of_core(), reserve);
   }
   /// What this process needs: a smaller bound is refused.
-  [[nodiscard]] Bytes needed() const {
-    return std::max(here(tree_least, solve), elsewhere);
-  }
+  [[nodiscard]] Bytes needed() const { return std::max(needed_for(used()), elsewhere); }
   [[nodiscard]] Bytes needed_out_of_core() const {
-    return std::max(here(tree_least_out_of_core, solve_out_of_core),
-                    elsewhere_out_of_core);
+    return std::max(needed_for(used_out_of_core()), elsewhere_out_of_core);
   }
   /// For work that needs `inside` at once, beside what is resident before.
   [[nodiscard]] Bytes needed_for(Bytes inside) const { return process().needed(inside); }
@@ -63,19 +60,17 @@ struct MemoryAccount {
   }
   /// What a bound has that neither a factorisation nor a solve needs; 0: nothing.
   [[nodiscard]] Bytes spare(Bytes bound, bool out_of_core) const {
-    return beyond(bound, out_of_core ? std::max(tree_least_out_of_core, solve_out_of_core)
-                                     : std::max(tree_least, solve));
+    return beyond(bound, out_of_core ? used_out_of_core() : used());
   }
 
  private:
   [[nodiscard]] ProcessAccount process() const {
     return {.peak_before = analysis_peak, .baseline = baseline, .reserve = reserve};
   }
-  [[nodiscard]] Bytes inside(Bytes tree, Bytes solving) const {
-    return checked_add(std::max(tree, solving), reserve);
-  }
-  [[nodiscard]] Bytes here(Bytes tree, Bytes solving) const {
-    return needed_for(std::max(tree, solving));
+  // By a factorisation or a solve, whichever is more.
+  [[nodiscard]] Bytes used() const { return std::max(tree_least, solve); }
+  [[nodiscard]] Bytes used_out_of_core() const {
+    return std::max(tree_least_out_of_core, solve_out_of_core);
   }
 };
 

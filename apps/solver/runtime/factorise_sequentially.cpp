@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "espalier/model/clock.h"
+#include "espalier/model/pace.h"
 #include "solver/front/front_tasks.h"
 #include "solver/runtime/factorise.h"
 #include "solver/runtime/node_team.h"
@@ -23,29 +24,17 @@ class ForwardingMeter : public MemoryMeter {
   MemoryMeter* other_;
 };
 
-// Calls a function at most 20 times a second.
-class Paced {
- public:
-  explicit Paced(std::function<void()> call) : call_(std::move(call)) {}
-  void operator()() {
-    constexpr Seconds kBetween = 0.05;
-    if (since(last_) < kBetween) return;
-    last_ = Clock::now();
-    call_();
-  }
-
- private:
-  std::function<void()> call_;
-  Clock::time_point last_ = Clock::now();
-};
-
 template <class T>
 void run_pieces(const FrontContext<T>& context, const NodePieces& pieces,
                 FactorReport& report, const std::function<void(double)>& progress) {
   std::atomic<Flops> done = 0;
   const Flops work = context.tree.tasks.work(task_id(0));
+  Pace pace;
   Interrupt ask;
-  if (progress) ask = Paced([&] { progress(std::min(1.0, done / work)); });
+  if (progress)
+    ask = [&] {
+      if (pace.due()) progress(std::min(1.0, done / work));
+    };
   report.booked_peak = pieces.bytes(context.tree);
   run_in_threads(context, pieces, ask, done, report);
 }

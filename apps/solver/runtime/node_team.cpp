@@ -153,9 +153,8 @@ class NodeTeam {
   }
 
   [[nodiscard]] std::int64_t entries_of_block(std::size_t p) const {
-    const std::int32_t last = cut_.pieces[p].last_front;
-    return context_.tree.sides() *
-           context_.tree.contribution(context_.symbolic, last).entries();
+    return context_.tree.contribution_entries(context_.symbolic,
+                                              cut_.pieces[p].last_front);
   }
   // The last one's goes on.
   [[nodiscard]] T* block_of(std::size_t p) const {

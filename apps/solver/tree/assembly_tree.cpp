@@ -167,12 +167,11 @@ void measure_blocks(const Symbolic& symbolic, const AssemblyOptions& options,
                     const AssemblyTree& tree, AssemblyTree::Node& node) {
   std::int64_t factor_entries = 0;
   for (std::int32_t s = node.first_front; s <= node.last_front; ++s)
-    factor_entries += tree.sides() * tree.panel(symbolic, s).entries();
+    factor_entries += tree.panel_entries(symbolic, s);
   node.factor_bytes =
       PageBuffer::footprint(checked_mul(factor_entries, tree.entry_bytes));
-  node.contribution_bytes = PageBuffer::footprint(
-      checked_mul(tree.sides() * tree.contribution(symbolic, node.last_front).entries(),
-                  tree.entry_bytes));
+  node.contribution_bytes = PageBuffer::footprint(checked_mul(
+      tree.contribution_entries(symbolic, node.last_front), tree.entry_bytes));
   const std::int32_t last = node.last_front;
   // What is submitted when it is ready.
   const TileShape shape = tile_shape(symbolic, tree, last, true);
@@ -221,7 +220,7 @@ void choose_turn(const Symbolic& symbolic, const AssemblyTree& tree,
   std::int64_t left = 0, panels = 0;  // at most, and of the fronts, after front s
   for (std::int32_t s = node.last_front; s-- > node.first_front;) {
     left = std::max(left, tops[s + 1 - node.first_front]);
-    panels += tree.sides() * tree.panel(symbolic, s + 1).entries();
+    panels += tree.panel_entries(symbolic, s + 1);
     const Bytes early = node.factor_bytes - panels * tree.entry_bytes / page * page;
     const Bytes saved = std::min(node.factor_bytes - early, beyond(tree, node, left));
     if (saved < kWorthATurn || saved <= node.saved_bytes) continue;
@@ -531,7 +530,7 @@ void measure_stack(const Symbolic& symbolic, const AssemblyTree& tree,
                            : std::max<std::int64_t>(indices, block.rows());
     }
     if (s < node.last_front && !tree.joins_previous[s])
-      top += tree.sides() * tree.contribution(symbolic, s).entries();
+      top += tree.contribution_entries(symbolic, s);
     if (tops != nullptr) tops->push_back(top);
     node.stack_entries = std::max(node.stack_entries, top);
     node.index_entries = std::max(node.index_entries, indices);

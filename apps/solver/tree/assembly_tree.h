@@ -181,6 +181,15 @@ struct AssemblyTree {
     const std::int32_t order = symbolic.front_order(front) - symbolic.pivots(front);
     return {order, order, block_width[front]};
   }
+  /// Of all sides, as planned.
+  [[nodiscard]] std::int64_t panel_entries(const Symbolic& symbolic,
+                                           std::int32_t front) const {
+    return sides() * panel(symbolic, front).entries();
+  }
+  [[nodiscard]] std::int64_t contribution_entries(const Symbolic& symbolic,
+                                                  std::int32_t front) const {
+    return sides() * contribution(symbolic, front).entries();
+  }
 };
 
 /// What a tiled node needs at an entry of its profile, its children's contribution blocks

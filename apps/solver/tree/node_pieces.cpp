@@ -67,7 +67,7 @@ void place_blocks(const Symbolic& symbolic, const AssemblyTree& tree, NodePieces
   std::array<std::int64_t, 2> all{0, 0};
   for (std::size_t p = 0; p < pieces; ++p) {
     const std::int64_t entries =
-        tree.sides() * tree.contribution(symbolic, cut.pieces[p].last_front).entries();
+        tree.contribution_entries(symbolic, cut.pieces[p].last_front);
     const std::int64_t own =
         p + 1 == pieces ? 0 : (entries + kAligned - 1) / kAligned * kAligned;
     need[p][odd[p]] = std::max(need[p][odd[p]], own);
@@ -123,7 +123,7 @@ NodePieces cut_into_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
     cut.panels.push_back(panels);
     for (std::int32_t s = first; s <= last; ++s) {
       cut.of_front[s] = static_cast<std::int32_t>(cut.pieces.size());
-      panels += tree.sides() * tree.panel(symbolic, s).entries();
+      panels += tree.panel_entries(symbolic, s);
     }
     cut.stack_entries = std::max(cut.stack_entries, piece.stack_entries);
     cut.index_entries = std::max(cut.index_entries, piece.index_entries);

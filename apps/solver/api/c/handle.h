@@ -2,12 +2,11 @@
 
 // What stands behind espalier_solver, for the files of the C interface.
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 
-#include "espalier/model/clock.h"
+#include "espalier/model/pace.h"
 #include "solver/api/c/arguments.h"
 #include "solver/api/c/given_complex.h"
 #include "solver/api/c/given_matrix.h"
@@ -20,26 +19,6 @@
 struct espalier_solver_budget {
   std::shared_ptr<espalier::solver::Budget> budget;
 };
-
-namespace espalier::solver::c_api {
-
-/// Says when something is due that is done often: the first time, and then 20 times a
-/// second at most.
-class Pace {
- public:
-  [[nodiscard]] bool due() {
-    const Clock::time_point now = Clock::now();
-    if (last_ && now - *last_ < std::chrono::milliseconds(50)) return false;
-    last_ = now;
-    return true;
-  }
-  void begin_anew() { last_.reset(); }
-
- private:
-  std::optional<Clock::time_point> last_;
-};
-
-}  // namespace espalier::solver::c_api
 
 struct espalier_solver_communicator {
   std::unique_ptr<espalier::solver::Communicator> processes;
@@ -63,7 +42,7 @@ struct espalier_solver {
   std::int32_t failed_column = -1;
   espalier_solver_progress progress = nullptr;
   void* progress_context = nullptr;
-  mutable espalier::solver::c_api::Pace pace;  ///< of the calls of `progress`
+  mutable espalier::Pace pace;  ///< of the calls of `progress`
 
   /// The one that factors.
   [[nodiscard]] espalier::solver::Solver& factoring() const {
