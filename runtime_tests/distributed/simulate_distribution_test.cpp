@@ -81,6 +81,35 @@ TEST(SimulateDistribution, AnswersAHandCheckedExample) {
   EXPECT_EQ(run.lower_bounds.work, 12);
 }
 
+// A leaf without output on one process, its parent on the other; and one byte of output
+// in two pieces, of which one process has nothing.
+TEST(SimulateDistribution, WaitsForChildrenThatLeaveNothing) {
+  for (const std::int32_t pieces : {1, 2}) {
+    const TaskTree tree(std::vector<Task>{{.output_size = 3, .work = 8},
+                                          {.parent = task_id(0),
+                                           .output_size = pieces - 1,
+                                           .retained_size = 2,
+                                           .work = 8}});
+    Distribution distribution{.processes = 2,
+                              .group = {{0, 2}, {0, pieces}},
+                              .witness = {task_id(1), task_id(0)},
+                              .first_owner = {0, 1, 2},
+                              .owner = {{1, 1}, {0, 1}},
+                              .peak = {6, 6},
+                              .bound = 6};
+    if (pieces == 2) {
+      distribution.owner = {{1, 1}, {0, 1}, {1, 1}};
+      distribution.first_owner = {0, 1, 3};
+    }
+    const std::vector<std::int32_t> parts = {1, pieces};
+    const DistributionOptions options{
+        .processes = 2, .workers = 2, .most_parts = parts, .network = {.latency = 0}};
+    const DistributedRun run = simulate_distribution(tree, distribution, options);
+    EXPECT_GE(run.makespan, 8 + 8 / pieces);
+    EXPECT_GE(run.makespan, run.lower_bounds.best());
+  }
+}
+
 TEST(SimulateDistribution, OnOneProcessIsTheSimulationInLiusOrder) {
   std::mt19937 random(1);
   for (int instance = 0; instance < 100; ++instance) {

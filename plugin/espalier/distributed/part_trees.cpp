@@ -54,14 +54,23 @@ class PartLister {
                     at.pieces = owner.pieces;
                     all = pieces;
                   });
+    const auto takes_part = static_cast<std::int32_t>(here_.who().size());
+    meet_owners_of_children(task);
     std::vector<std::int32_t>& who = here_.who();
     std::ranges::sort(who);
-    const TaskCut cut = cut_task(tree_, task, all, static_cast<std::int32_t>(who.size()));
+    const TaskCut cut = cut_task(tree_, task, all, takes_part);
     first_place_[index(task)] = place_.size();
     places_[index(task)] = static_cast<std::int32_t>(who.size());
     for (const std::int32_t process : who) add_part(task, cut, process);
     for (const TaskId child : tree_.children(task)) link(child);
     here_.forget();
+  }
+
+  // Also where they left no output: the task waits for them all the same.
+  void meet_owners_of_children(TaskId task) {
+    for (const TaskId child : tree_.children(task))
+      for (const Owner& owner : distribution_.owners(child))
+        (void)here_.meet(owner.process);
   }
 
   void add_part(TaskId task, const TaskCut& cut, std::int32_t process) {

@@ -11,10 +11,12 @@ namespace espalier {
 
 /// What process p sees of a distribution: the parts of tasks at p, as a task tree.
 ///
-/// A part is a task at a process that owns pieces of it or holds output of its children.
-/// Its f, r and m are those of TaskCut::part(), its work is in proportion to its pieces.
-/// The parent of a part is the part of the task's parent at the same process, if it is
-/// there. Parts are numbered in witness order, so that 0, 1, 2, … is the witness of p.
+/// A part is a task at a process that owns pieces of it or of its children. Its f, r and
+/// m are those of TaskCut::part(), its work is in proportion to its pieces: where a
+/// process owns none and has no output of the children either, all of these are 0, and
+/// the part is there for the task to wait for its children. The parent of a part is the
+/// part of the task's parent at the same process, if it is there. Parts are numbered in
+/// witness order, so that 0, 1, 2, … is the witness of p.
 struct PartTree {
   TaskTree tree;
   std::vector<TaskId> task;  ///< that each part is a part of
