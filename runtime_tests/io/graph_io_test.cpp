@@ -137,6 +137,8 @@ TEST(ReadGraphJson, RefusesSumsBeyondTheRange) {
             "g:2: the sum of all sizes leaves the 64-bit range");
   EXPECT_EQ(json_error(with_operator("\"workspace\": 9223372036854775802")),
             "g:2: the sum of all sizes leaves the 64-bit range");
+  EXPECT_EQ(json_error(with_operator("\"work\": 1e308")),
+            "g:2: the sum of all work is above 1e+250");
 }
 
 TEST(ReadGraphJson, CutsLongNamesInMessages) {

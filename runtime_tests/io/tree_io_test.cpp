@@ -63,6 +63,8 @@ TEST(ReadTree, NamesTheLineOfEveryFault) {
   EXPECT_EQ(error_of(good + "2 1 1 1 1e999\n"), "t:2: work '1e999' is out of range");
   EXPECT_EQ(error_of(good + "2 1 9223372036854775807 1 1\n"),
             "t:2: the sum of all sizes leaves the 64-bit range");
+  EXPECT_EQ(error_of("1 -1 1 1 6e249\n2 1 1 1 6e249\n"),
+            "t:2: the sum of all work is above 1e+250");
 }
 
 TEST(ReadTree, NamesTheLineOfEveryBrokenLink) {
@@ -103,12 +105,12 @@ TEST(WriteTree, GivesBackWhatWasRead) {
 }
 
 TEST(WriteTree, KeepsIdsAndExactWorks) {
-  const TreeFile file = read("30 20 1 2 0.1\n20 -1 1 2 1e300\n");
+  const TreeFile file = read("30 20 1 2 0.1\n20 -1 1 2 1e200\n");
   std::ostringstream out;
   write_tree(out, file.tree, file.ids);
   EXPECT_EQ(out.str(),
             "# id parent output_size execution_size work\n30 20 1 2 0.1\n"
-            "20 -1 1 2 1e+300\n");
+            "20 -1 1 2 1e+200\n");
 }
 
 TEST(WriteTree, ReadsBackFilesOfManyBlocks) {

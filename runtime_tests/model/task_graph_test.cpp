@@ -10,6 +10,7 @@
 #include "espalier/model/graph_builder.h"
 #include "espalier/model/replay_graph.h"
 #include "espalier/model/validate_graph.h"
+#include "espalier/model/work_sum.h"
 #include "support/error_message.h"
 #include "support/exact_graph.h"
 #include "support/random_graphs.h"
@@ -140,6 +141,7 @@ TEST(TaskGraph, RefusesSumsBeyondTheRangeAndTakesThoseWithin) {
   EXPECT_THROW(builder.add_datum("y", kHalf), OverflowError);
   const TaskId a = builder.add_task("a", kHalf - 1);
   EXPECT_THROW(builder.add_task("b", 1), OverflowError);
+  EXPECT_THROW(builder.add_task("b", 0, 2 * kMostWork), OverflowError);
   builder.reads(a, x);
   const TaskGraph graph = std::move(builder).build();
   EXPECT_EQ(replay(graph, graph.topological_order()).peak,

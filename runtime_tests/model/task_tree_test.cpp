@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "espalier/model/error.h"
+#include "espalier/model/work_sum.h"
 #include "support/error_message.h"
 #include "support/random_tree.h"
 #include "support/tree_shapes.h"
@@ -100,6 +101,12 @@ TEST(TaskTree, RefusesSizesWhoseSumOverflows) {
   EXPECT_NO_THROW(
       TaskTree(std::vector<Task>{{.output_size = kMost - 1}, {.retained_size = 1}}));
   EXPECT_THROW(TaskTree(std::vector<Task>{{.output_size = kMost}, {.execution_size = 1}}),
+               OverflowError);
+}
+
+TEST(TaskTree, RefusesWorkWhoseSumIsTooLarge) {
+  EXPECT_NO_THROW(TaskTree(std::vector<Task>{{.work = kMostWork}}));
+  EXPECT_THROW(TaskTree(std::vector<Task>{{.work = kMostWork}, {.work = kMostWork}}),
                OverflowError);
 }
 

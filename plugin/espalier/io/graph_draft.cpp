@@ -7,6 +7,7 @@
 #include "espalier/io/text_input.h"
 #include "espalier/model/error.h"
 #include "espalier/model/graph_builder.h"
+#include "espalier/model/work_sum.h"
 
 namespace espalier {
 namespace {
@@ -34,8 +35,14 @@ void add_data(TaskGraphBuilder& builder, const GraphDraft& draft,
 
 void add_operators(TaskGraphBuilder& builder, const GraphDraft& draft,
                    const std::string& file) {
+  Flops work = 0;
   for (std::size_t i = 0; i < draft.operators.size(); ++i) {
     const GraphDraft::Operator& task = draft.operators[i];
+    try {
+      work = add_work(work, task.work);
+    } catch (const OverflowError& error) {
+      throw FileError(file, task.line, error.what());
+    }
     try {
       (void)builder.add_task(draft.name(task_id(i)), task.workspace, task.work);
     } catch (const OverflowError&) {

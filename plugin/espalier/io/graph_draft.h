@@ -61,8 +61,8 @@ class GraphDraft {
 
 /// The graph, its items numbered as in the draft. `file` is for messages.
 /// @throws FileError naming the line for a datum whose size was not given, one with two
-///         producers, a sum of sizes that leaves the 64-bit range, a cycle; without a
-///         line when there is no operator
+///         producers, a sum of sizes that leaves the 64-bit range, one of work above
+///         1e250, a cycle; without a line when there is no operator
 [[nodiscard]] TaskGraph build_graph(const GraphDraft& draft, const std::string& file);
 
 }  // namespace espalier

@@ -24,8 +24,9 @@ namespace espalier {
 ///
 /// @throws FileError with the line for anything else: no JSON, a name twice, a tensor
 ///         that is used and not declared, or written twice, a value that is negative, no
-///         integer or out of range, a cycle, sizes whose sum leaves the 64-bit range;
-///         also for a file that cannot be read or holds no operator
+///         integer or out of range, a cycle, sizes whose sum leaves the 64-bit range,
+///         works whose sum is above 1e250; also for a file that cannot be read or holds
+///         no operator
 /// @par Cost  O(text) time; memory for the graph, not for the text; no recursion
 [[nodiscard]] TaskGraph read_graph_json(const std::string& path);
 /// The same from a stream; `name` stands for the path in messages.

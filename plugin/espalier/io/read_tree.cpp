@@ -14,6 +14,7 @@
 #include "espalier/io/text_file.h"
 #include "espalier/io/tree_io.h"
 #include "espalier/model/error.h"
+#include "espalier/model/work_sum.h"
 
 namespace espalier {
 namespace {
@@ -150,6 +151,7 @@ Lines read_lines(std::istream& in, const std::string& name) {
   Lines lines;
   LineReader reader(in, name);
   Bytes total = 0;
+  Flops work = 0;
   while (const std::optional<std::string_view> text = reader.next()) {
     const LineParser parser(name, reader.line(), *text);
     if (parser.count() == 0) continue;
@@ -166,6 +168,11 @@ Lines read_lines(std::istream& in, const std::string& name) {
       if (__builtin_add_overflow(total, size, &total)) {
         parser.fail("the sum of all sizes leaves the 64-bit range");
       }
+    }
+    try {
+      work = add_work(work, task.work);
+    } catch (const OverflowError& error) {
+      parser.fail(error.what());
     }
     lines.tasks.push_back(task);
   }

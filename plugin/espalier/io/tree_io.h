@@ -30,8 +30,8 @@ struct TreeFile {
 ///
 /// @throws FileError with the line for anything else: too few or too many fields, not a
 ///         number, negative, out of range, an id twice, an unknown parent, a cycle, sizes
-///         whose sum leaves the 64-bit range; also for a file that cannot be read or
-///         holds no task
+///         whose sum leaves the 64-bit range, works whose sum is above 1e250; also for
+///         a file that cannot be read or holds no task
 /// @par Cost  O(n), and O(n log n) when ids are much larger than n; about 100 bytes a
 /// task
 [[nodiscard]] TreeFile read_tree(const std::string& path);

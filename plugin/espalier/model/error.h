@@ -36,7 +36,7 @@ class FileError : public InvalidInput {
   std::int64_t line_;
 };
 
-/// A sum or a product of sizes leaves the 64-bit range.
+/// A sum or a product of sizes leaves the 64-bit range, or a sum of work is too large.
 class OverflowError : public Error {
  public:
   using Error::Error;

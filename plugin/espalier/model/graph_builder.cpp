@@ -9,6 +9,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/free_memory.h"
+#include "espalier/model/work_sum.h"
 
 namespace espalier {
 namespace {
@@ -131,7 +132,9 @@ TaskId TaskGraphBuilder::add_task(std::string_view name, Bytes workspace, Flops 
     throw InvalidInput(fmt::format("{}: work {} is negative or not finite",
                                    quoted("operator", name, number), work));
   }
+  const Flops total_work = add_work(total_work_, work);
   total_ = sum_with(total_, workspace, graph_.task_names_, "operators", name);
+  total_work_ = total_work;
   graph_.workspace_.push_back(workspace);
   graph_.work_.push_back(work);
   return task_id(number);

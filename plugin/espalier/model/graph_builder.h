@@ -47,7 +47,8 @@ class TaskGraphBuilder {
   DatumId add_datum(std::string_view name, Bytes size);
 
   /// @param workspace  bytes that are in memory only while the operator runs
-  /// @throws as add_datum(), and InvalidInput for work that is negative or not finite
+  /// @throws as add_datum(), InvalidInput for work that is negative or not finite, and
+  ///         OverflowError when the sum of all work is above 1e250
   TaskId add_task(std::string_view name, Bytes workspace = 0, Flops work = 0);
 
   /// Reading a datum twice is reading it once. @throws InvalidInput for an unknown id
@@ -74,6 +75,7 @@ class TaskGraphBuilder {
   TaskGraph graph_;
   std::vector<std::pair<TaskId, DatumId>> reads_;
   Bytes total_ = 0;
+  Flops total_work_ = 0;
 };
 
 }  // namespace espalier

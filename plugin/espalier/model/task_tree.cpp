@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "espalier/model/error.h"
+#include "espalier/model/work_sum.h"
 
 namespace espalier {
 namespace {
@@ -61,6 +62,7 @@ TaskTree::TaskTree(std::span<const Task> tasks) {
   work_.resize(n);
   first_child_.resize(n + 1);
   Bytes total = 0;
+  Flops work = 0;
   for (std::size_t i = 0; i < n; ++i) {
     check_task(tasks, i);
     const Task& t = tasks[i];
@@ -71,6 +73,7 @@ TaskTree::TaskTree(std::span<const Task> tasks) {
     total = checked_add(total, t.output_size);
     total = checked_add(total, std::max<Bytes>(t.execution_size, 0));
     total = checked_add(total, t.retained_size);
+    work = add_work(work, t.work);
     parent_[i] = t.parent ? static_cast<std::int32_t>(*t.parent) : -1;
     if (t.parent) {
       ++first_child_[index(*t.parent) + 1];

@@ -53,8 +53,9 @@ class TaskTree {
 
   /// @throws InvalidInput  for a parent out of range, a cycle, a negative size, work that
   ///                       is negative or not finite; the message names task and value
-  /// @throws OverflowError when the sum of all sizes leaves the 64-bit range, so that no
-  ///                       sum over tasks needs a check later on
+  /// @throws OverflowError when the sum of all sizes leaves the 64-bit range or that of
+  ///                       all work is above 1e250, so that no sum over tasks needs a
+  ///                       check later on
   /// @par Cost  O(n) time and memory, no recursion
   explicit TaskTree(std::span<const Task> tasks);
 

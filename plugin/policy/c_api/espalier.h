@@ -67,7 +67,7 @@ ESPALIER_API struct starpu_sched_policy* espalier_sched_policy(void);
  * @param retained_sizes   bytes from the node's start to the end of the job; NULL: all 0
  * @param work             flops, for priorities and the mapping; NULL: all 1
  * @return -EINVAL for an array, a parent, a size or a work that cannot be, -EOVERFLOW
- * when all sizes together leave the 64-bit range, -ENOMEM
+ * when all sizes together leave the 64-bit range or all work is above 1e250, -ENOMEM
  */
 ESPALIER_API int espalier_tree_create(espalier_tree** tree, int32_t n,
                                       const int32_t* parents, const int64_t* output_sizes,
