@@ -67,6 +67,14 @@ TEST(ReadTree, NamesTheLineOfEveryFault) {
             "t:2: the sum of all work is above 1e+250");
 }
 
+TEST(ReadTree, SkipsAByteOrderMark) {
+  EXPECT_EQ(read("\xEF\xBB\xBF"
+                 "7 -1 1 2 3\n")
+                .ids,
+            std::vector<std::int64_t>{7});
+  EXPECT_EQ(error_of("\xEF\xBB\xBF"), "t: holds no task");
+}
+
 TEST(ReadTree, NamesTheLineOfEveryBrokenLink) {
   EXPECT_EQ(error_of("1 -1 1 1 1\n\n1 -1 1 1 1\n"),
             "t:3: id 1 is that of line 1 already");

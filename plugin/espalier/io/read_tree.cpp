@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "espalier/io/text_file.h"
+#include "espalier/io/text_input.h"
 #include "espalier/io/tree_io.h"
 #include "espalier/model/error.h"
 #include "espalier/model/work_sum.h"
@@ -33,7 +34,7 @@ class LineReader {
   [[nodiscard]] std::int64_t line() const { return line_; }
 
   std::optional<std::string_view> next() {
-    ++line_;
+    if (++line_ == 1) skip_byte_order_mark();
     const char* end = find_end();
     if (end == nullptr && !at_end_) {
       fill();
@@ -56,6 +57,12 @@ class LineReader {
     if (first_ == size_) return nullptr;
     return static_cast<const char*>(
         std::memchr(buffer_.data() + first_, '\n', size_ - first_));
+  }
+
+  void skip_byte_order_mark() {
+    fill();
+    if (std::string_view(buffer_.data(), size_).starts_with(kByteOrderMark))
+      first_ = kByteOrderMark.size();
   }
 
   // Moves the unfinished line to the front and reads on.

@@ -8,7 +8,6 @@ namespace espalier {
 namespace {
 
 constexpr std::size_t kBlock = 64 * 1024;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 

@@ -8,6 +8,9 @@
 
 namespace espalier {
 
+/// Of UTF-8, at the start of a file. Skipped.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// The characters of a stream one after the other, with the line they stand on. Holds one
 /// block of 64 KiB, however large the stream.
 ///

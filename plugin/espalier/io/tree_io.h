@@ -26,7 +26,7 @@ struct TreeFile {
 /// in bytes, work a number of flops, none negative but execution sizes, which may be
 /// where an output takes the place of inputs (Task::execution_size). '#' starts a
 /// comment, blank lines are skipped, lines end in LF or CR LF and are at most 64 KiB
-/// long.
+/// long. A byte order mark (UTF-8) at the start is skipped.
 ///
 /// @throws FileError with the line for anything else: too few or too many fields, not a
 ///         number, negative, out of range, an id twice, an unknown parent, a cycle, sizes
