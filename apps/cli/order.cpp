@@ -89,8 +89,9 @@ void check(const OrderCommand& command) {
                       " is no ONNX model, whose operators are known",
                   drop_option("--training"));
   if (command.step.asked() && command.workers != 1)
-    throw Refused("--workers goes with neither --training nor --layout",
-                  drop_option("--workers"));
+    throw Refused(
+        "--workers goes with none of --training, --layout, --alignment and --offsets",
+        drop_option("--workers"));
 }
 
 Ending run_order(const OrderCommand& command) {
@@ -108,15 +109,16 @@ Ending run_order(const OrderCommand& command) {
     progress->step("writing the schedule");
     write_order(command.schedule, graph, answer.best.order);
   }
+  if (!command.step.save_graph.empty()) write_graph_json(command.step.save_graph, graph);
   if (!command.page.empty()) {
     progress->step("writing the report");
-    write_report(command.page, command.source.file, graph, answer.best);
+    write_report(command.page, title(command.source), graph, answer.best);
   }
   progress->step("simulating");
   const auto run = simulate(command, graph, answer.best);
   progress.reset();
   Report report;
-  report_graph(report, command.source.file, graph);
+  report_graph(report, title(command.source), graph);
   if (run && !*run) {
     print_infeasible(std::move(report), run->error(), command.json);
     return {kNo, raise_memory(run->error().least_bytes)};

@@ -12,7 +12,7 @@
 namespace espalier::cli {
 
 /// What `espalier order` is asked beside an order: a training step instead of the graph,
-/// and a layout.
+/// and a layout. `save_graph` goes without either, too.
 struct StepRequest {
   bool trains = false;
   TrainingOptions training;
@@ -22,7 +22,7 @@ struct StepRequest {
   std::optional<MemoryRequest> memory;  ///< of the arena; others recompute
 
   [[nodiscard]] bool asked() const {
-    return trains || layout || !offsets.empty() || !save_graph.empty();
+    return trains || layout || alignment > 1 || !offsets.empty();
   }
 };
 

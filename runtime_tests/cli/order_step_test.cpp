@@ -102,6 +102,19 @@ TEST(OrderStep, RecomputesWhereTheBoundIsBelow) {
   EXPECT_EQ(json::parse(no.out)["least_bytes"], least["capacity_bytes"]);
 }
 
+TEST(OrderStep, AnAlignmentAsksForALayoutAndAGraphIsSavedWithoutOne) {
+  const json aligned = report_of({"--transformer", "tiny", "--alignment", "4096"});
+  EXPECT_EQ(aligned["input"], "tiny");
+  EXPECT_EQ(aligned.at("capacity_bytes").get<std::int64_t>() % 4096, 0);
+  const TemporaryDirectory directory;
+  const std::string graph = directory.path() + "/graph.json";
+  const json saved =
+      report_of({"--transformer", "tiny", "--save-graph", graph, "--workers", "2"});
+  EXPECT_EQ(saved["input"], "tiny");
+  EXPECT_FALSE(saved.contains("capacity_bytes"));
+  EXPECT_EQ(report_of({graph})["least_bytes"], saved["least_bytes"]);
+}
+
 TEST(OrderStep, RefusesWhatItCannotPlan) {
   const TemporaryDirectory directory;
   const std::string graph = directory.path() + "/g.json";
