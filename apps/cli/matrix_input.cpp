@@ -87,14 +87,23 @@ solver::AnyMatrix read_source(const MatrixSource& source) {
   return solver::InputMatrix(read_grid(source.grid));
 }
 
+solver::InputMatrix of_kind(const MatrixSource& source, std::optional<FactorKind> kind,
+                            solver::InputMatrix&& matrix) {
+  if (kind) check_kind(source, *kind, [&] { solver::require_kind(matrix, *kind); });
+  return std::move(matrix);
+}
+
 }  // namespace
 
 solver::InputMatrix read_input(const MatrixSource& source,
                                std::optional<FactorKind> kind) {
-  solver::InputMatrix matrix =
-      source.grid.empty() ? solver::read_matrix(source.file) : read_grid(source.grid);
-  if (kind) check_kind(source, *kind, [&] { solver::require_kind(matrix, *kind); });
-  return matrix;
+  if (source.grid.empty()) return of_kind(source, kind, solver::read_matrix(source.file));
+  return of_kind(source, kind, read_grid(source.grid));
+}
+
+solver::InputMatrix read_input(const MatrixSource& source, solver::TextReader&& text,
+                               std::optional<FactorKind> kind) {
+  return of_kind(source, kind, solver::read_matrix(std::move(text)));
 }
 
 solver::AnyMatrix read_any_input(const MatrixSource& source,

@@ -9,6 +9,7 @@
 #include "cli/cli_types.h"
 #include "cli/remedy.h"
 #include "solver/io/any_matrix.h"
+#include "solver/io/text_reader.h"
 #include "solver/matrix/complex_matrix.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/matrix/matrix_kind.h"
@@ -46,6 +47,11 @@ struct MatrixSource {
 /// @throws FileError as read_matrix(); InvalidInput for a bad grid and, naming the source
 ///         and the option, for a matrix that is not of that kind
 [[nodiscard]] solver::InputMatrix read_input(const MatrixSource& source,
+                                             std::optional<solver::FactorKind> kind);
+
+/// The same of a Matrix Market file that is open: `source` names it.
+[[nodiscard]] solver::InputMatrix read_input(const MatrixSource& source,
+                                             solver::TextReader&& text,
                                              std::optional<solver::FactorKind> kind);
 
 /// The same, and complex matrices.

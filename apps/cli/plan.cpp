@@ -303,7 +303,8 @@ Command add_plan(CLI::App* app) {
       "Plan a task tree, or the assembly tree of a matrix, in a memory bound");
   app->add_option("FILE", command->source.file,
                   "Tree (lines: id parent output_size execution_size work\n"
-                  "[retained_size]), Matrix Market or Rutherford-Boeing file");
+                  "[retained_size]), Matrix Market or Rutherford-Boeing file,\n"
+                  "plain or gzip");
   app->add_option("--grid", command->source.grid,
                   "Instead of a file: the Laplacian of a grid, as 40x40x40");
   // Early, so that of what it excludes the other option goes.

@@ -37,9 +37,10 @@ struct PlanInput {
   }
 };
 
-/// A file is a matrix if it is compressed, begins with "%%MatrixMarket" or has a name
-/// that is_rutherford_boeing() knows, else a tree. The assembly tree of a matrix is the
-/// one that solve factors by default, in double precision; trees take no `request`.
+/// A file, plain or gzip, is a matrix if it begins with "%%MatrixMarket" or has a name
+/// that is_rutherford_boeing() knows, else a tree. It is opened once: it may be a pipe.
+/// The assembly tree of a matrix is the one that solve factors by default, in double
+/// precision; trees take no `request`.
 /// @throws FileError, InvalidInput as read_input()
 [[nodiscard]] PlanInput read_plan_input(const MatrixSource& source,
                                         const AssemblyRequest& request);

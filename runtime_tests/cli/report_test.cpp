@@ -1,9 +1,15 @@
 // What plan and info answer, as text and as JSON.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <thread>
 
 #include "cli/json_answer.h"
 #include "cli/program.h"
@@ -123,6 +129,42 @@ TEST(Plan, RateGivesTimesInSeconds) {
   EXPECT_EQ(timed["makespan_seconds"], timed["makespan_flops"].get<double>() / 2);
   EXPECT_EQ(timed["lower_bound_seconds"], timed["lower_bound_flops"].get<double>() / 2);
   EXPECT_EQ(run({"plan", tree.path(), "--rate", "0"}).status, 2);
+}
+
+// What one run of the program says of a text that comes through a pipe.
+json report_through_a_pipe(const std::string& text) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/pipe";
+  EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path) << text; });
+  const Outcome outcome = run({"plan", path, "--json"});
+  writer.join();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return json::parse(outcome.out);
+}
+
+TEST(Plan, ReadsTreesAndMatricesThroughAPipe) {
+  std::string tree;
+  for (int i = 0; i < 3000; ++i) tree += fmt::format("{} -1 1 1 1\n", i);
+  EXPECT_EQ(report_through_a_pipe(tree)["tasks"], 3000);
+  EXPECT_EQ(report_through_a_pipe("%%MatrixMarket matrix coordinate real symmetric\n"
+                                  "2 2 2\n1 1 4\n2 2 4\n")["size"],
+            2);
+}
+
+TEST(Plan, ReadsCompressedTrees) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/a.tree";
+  std::ofstream(path) << "7 -1 1 2 3\n";
+  ASSERT_EQ(std::system(("gzip " + path).c_str()), 0);
+  const Outcome outcome = run({"plan", path + ".gz", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["least_bytes"], 3);
+  const std::string whole = text_of(path + ".gz");
+  std::ofstream(path + ".gz") << whole.substr(0, whole.size() - 9);
+  const Outcome cut = run({"plan", path + ".gz"});
+  EXPECT_EQ(cut.status, 2);
+  EXPECT_NE(cut.err.find("cut off"), std::string::npos) << cut.err;
 }
 
 TEST(Plan, PlansAGrid) {

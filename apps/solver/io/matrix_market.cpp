@@ -27,8 +27,10 @@ enum class Accepted { kSymmetric, kReal, kAny };
 
 class MatrixMarketReader {
  public:
+  MatrixMarketReader(TextReader&& text, Accepted accepted)
+      : path_(text.path()), text_(std::move(text)), accepted_(accepted) {}
   MatrixMarketReader(const std::string& path, Accepted accepted)
-      : path_(path), text_(path), accepted_(accepted) {}
+      : MatrixMarketReader(TextReader(path), accepted) {}
 
   AnyMatrix read() {
     std::string_view text;
@@ -248,6 +250,11 @@ SymmetricMatrix read_matrix_market(const std::string& path) {
 InputMatrix read_matrix(const std::string& path) {
   if (is_rutherford_boeing(path)) return read_rutherford_boeing(path);
   return std::get<InputMatrix>(MatrixMarketReader(path, Accepted::kReal).read());
+}
+
+InputMatrix read_matrix(TextReader&& text) {
+  return std::get<InputMatrix>(
+      MatrixMarketReader(std::move(text), Accepted::kReal).read());
 }
 
 AnyMatrix read_any_matrix(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "solver/io/any_matrix.h"
+#include "solver/io/text_reader.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/matrix/sparse_matrix.h"
 
@@ -39,6 +40,9 @@ namespace espalier::solver {
 ///
 /// @throws FileError as the two readers; complex and hermitian matrices are not read
 [[nodiscard]] InputMatrix read_matrix(const std::string& path);
+
+/// The same of a Matrix Market file that is open, and of which nothing was taken.
+[[nodiscard]] InputMatrix read_matrix(TextReader&& text);
 
 /// The same, and complex matrices: field complex, with two values on each line. The kind
 /// is the file's:

@@ -63,6 +63,11 @@ void TextReader::fill() {
   }
 }
 
+std::string_view TextReader::beginning() {
+  fill();
+  return {buffer_.get(), used_};
+}
+
 std::string_view TextReader::next_block() {
   char* const end_of_block = buffer_.get() + block_;
   block_line_ += std::count(buffer_.get(), end_of_block, '\n');

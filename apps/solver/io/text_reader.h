@@ -27,6 +27,10 @@ class TextReader {
   /// @throws FileError when reading fails or a line is longer than a block
   [[nodiscard]] std::string_view next_block();
 
+  /// What the text begins with, 4 MiB or all of it; the first next_block() starts there,
+  /// too. @throws FileError when reading fails
+  [[nodiscard]] std::string_view beginning();
+
   /// Number, from 1, of the line that holds a position in the current block.
   [[nodiscard]] std::int64_t line_of(const char* position) const;
 
@@ -34,6 +38,8 @@ class TextReader {
   [[noreturn]] void fail_at(const char* position, const std::string& message) const;
   [[noreturn]] void fail_at_banner(const std::string& message) const;
   [[noreturn]] void fail(const std::string& message) const;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
 
   /// An upper bound on the bytes of text in the file.
   [[nodiscard]] std::int64_t most_bytes() const { return most_bytes_; }
