@@ -144,8 +144,9 @@ void check(const PlanCommand& command) {
 PlanInput read_plan_input(PlanCommand& command) {
   command.assembly.workers = std::ranges::max(command.workers);
   if (!command.cluster.processes.empty()) {
-    const auto all = static_cast<std::int64_t>(command.assembly.workers) *
-                     std::ranges::max(command.cluster.processes);
+    command.assembly.processes = std::ranges::max(command.cluster.processes);
+    const auto all =
+        static_cast<std::int64_t>(command.assembly.workers) * command.assembly.processes;
     command.assembly.workers =
         static_cast<std::int32_t>(std::min<std::int64_t>(all, 1 << 30));
   }

@@ -25,7 +25,7 @@ PlanInput assembly_input(solver::InputMatrix&& matrix, const AssemblyRequest& re
                       {.ordering = request.ordering, .amalgamation = {}});
   solver::AssemblyTree assembly = solver::build_assembly_tree(
       analysis.symbolic,
-      {.kind = kind, .workers = request.workers});
+      {.kind = kind, .workers = request.workers, .processes = request.processes});
   return {std::make_shared<const TaskTree>(std::move(assembly.tasks)),
           std::move(assembly.max_workers),
           {},

@@ -15,7 +15,8 @@ namespace espalier::cli {
 struct AssemblyRequest {
   std::optional<solver::FactorKind> kind;  ///< none: found from the matrix
   solver::OrderingKind ordering = solver::OrderingKind::kAuto;
-  std::int32_t workers = 1;
+  std::int32_t workers = 1;    ///< of all processes
+  std::int32_t processes = 1;  ///< that share them evenly
 };
 
 /// What is known of a tree that came from a matrix.
@@ -40,7 +41,7 @@ struct PlanInput {
 /// A file, plain or gzip, is a matrix if it begins with "%%MatrixMarket" or has a name
 /// that is_rutherford_boeing() knows, else a tree. It is opened once: it may be a pipe.
 /// The assembly tree of a matrix is the one that solve factors by default, in double
-/// precision; trees take no `request`.
+/// precision, on so many processes; trees take no `request`.
 /// @throws FileError, InvalidInput as read_input()
 [[nodiscard]] PlanInput read_plan_input(const MatrixSource& source,
                                         const AssemblyRequest& request);
