@@ -141,6 +141,24 @@ void check(const PlanCommand& command) {
   }
 }
 
+// Options that the input would pass over. @throws Refused
+void check_input(const PlanCommand& command, const PlanInput& input) {
+  if (input.matrix) {
+    if (command.task_workers > 1)
+      throw Refused("plan: --task-workers is for tree files: of a front it is known",
+                    drop_option("--task-workers"));
+    return;
+  }
+  Remedy remedy;
+  if (command.assembly.kind) remedy.edits.push_back({Edit::Kind::kDrop, "--kind"});
+  if (command.assembly.ordering != solver::OrderingKind::kAuto)
+    remedy.edits.push_back({Edit::Kind::kDrop, "--ordering"});
+  if (!remedy.empty())
+    throw Refused(fmt::format("plan: {} is for matrices; {} is a tree",
+                              remedy.edits.front().option, command.source.file),
+                  remedy);
+}
+
 PlanInput read_plan_input(PlanCommand& command) {
   command.assembly.workers = std::ranges::max(command.workers);
   if (!command.cluster.processes.empty()) {
@@ -151,13 +169,9 @@ PlanInput read_plan_input(PlanCommand& command) {
         static_cast<std::int32_t>(std::min<std::int64_t>(all, 1 << 30));
   }
   PlanInput input = read_plan_input(command.source, command.assembly);
-  if (command.task_workers > 1) {
-    if (input.matrix) {
-      throw Refused("plan: --task-workers is for tree files: of a front it is known",
-                    drop_option("--task-workers"));
-    }
+  check_input(command, input);
+  if (command.task_workers > 1)
     input.max_workers.assign(input.tree->size(), command.task_workers);
-  }
   return input;
 }
 
