@@ -37,8 +37,8 @@ def _storage(level):
 
 
 class Schedule:
-    """Iterates over the actions of a file (not of --online: that gives up stored states,
-    for which the package has no word)."""
+    """Iterates over the actions of a file (not of --online, which gives up stored states,
+    nor of a chain whose stages keep tapes: the package has no word for either)."""
 
     def __init__(self, path):
         self.path = path
@@ -59,7 +59,7 @@ class Schedule:
                 if not words:
                     continue
                 if words[-1] == "tape":
-                    raise ValueError("schedules that keep tapes have no counterpart")
+                    raise ValueError("it keeps tapes, for which the package has no word")
                 first, last, level = int(words[1]), int(words[2]), int(words[3])
                 if words[0] == "Forward":
                     yield Forward(first, last, level >= 0, False, _storage(level))
@@ -118,4 +118,7 @@ def replay(schedule):
 
 
 if __name__ == "__main__":
-    print(replay(Schedule(sys.argv[1])))
+    try:
+        print(replay(Schedule(sys.argv[1])))
+    except (OSError, ValueError) as error:
+        sys.exit(f"{sys.argv[1]}: {error}")
