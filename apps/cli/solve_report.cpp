@@ -132,7 +132,7 @@ void report_pivots(Report& report, const SolveOptions& options, const Solver& so
   const solver::PivotStatistics& pivots = run.factor.pivots;
   report.heading("Pivots");
   report.count("delayed_pivots", "delayed to a parent", pivots.delayed);
-  report.count("not_delayed_pivots", "not delayed: --delay-reserve is used up",
+  report.count("not_delayed_pivots", "not delayed, see --delay-reserve",
                pivots.not_delayed);
   report.count("perturbed_pivots", "perturbed", pivots.perturbed);
   report.count("null_space", "zero: estimated null space", pivots.null_space);
