@@ -117,7 +117,7 @@ ExitStatus solve_saved(const SolveOptions& options) {
       options.factor, options.solver, [&](double part) { progress->update(part); });
   if (solver->complex())
     return solve_saved_complex(options, std::move(solver), start, progress);
-  run.factor.pivots.null_space = solver->null_space();
+  run.factor.pivots = solver->pivots();
   Vectors vectors = right_hand_sides(options, solver->analysis().symbolic.size);
   run.read_seconds = since(start);
   return finish(options, *solver, std::move(vectors), run, progress);

@@ -267,7 +267,7 @@ Ending solve_loaded(Cluster& cluster, const SolveOptions& options,
                     Steps& steps) {
   const Solver& solver = Numbers::factoring(system);
   SolveRun run;
-  run.factor.pivots.null_space = solver.null_space();
+  run.factor.pivots = solver.pivots();
   typename Numbers::Vectors vectors;
   if (cluster.rank() == 0)
     vectors = Numbers::right_hand_sides(options, solver.analysis().symbolic.size);

@@ -177,7 +177,7 @@ ExitStatus solve_saved_complex(const SolveOptions& options,
                                std::optional<Progress>& progress) {
   ComplexSolver solver(std::move(loaded));
   SolveRun run;
-  run.factor.pivots.null_space = solver.solver().null_space();
+  run.factor.pivots = solver.solver().pivots();
   ComplexVectors vectors = complex_right_hand_sides(options, solver.order());
   run.read_seconds = since(start);
   return finish(options, solver, std::move(vectors), run, progress);

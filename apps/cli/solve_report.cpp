@@ -120,13 +120,7 @@ void report_inertia(Report& report, std::int64_t size,
   report.count("zero_eigenvalues", "zero eigenvalues", pivots.null_space);
 }
 
-void report_pivots(Report& report, const SolveOptions& options, const Solver& solver,
-                   const SolveRun& run) {
-  if (!options.factor.empty()) {
-    if (solver.kind() != FactorKind::kCholesky)
-      report.count("null_space", "estimated null space", run.factor.pivots.null_space);
-    return;
-  }
+void report_pivots(Report& report, const Solver& solver, const SolveRun& run) {
   if (run.cholesky_failed) report.flag("positive_definite", "positive definite", false);
   if (solver.kind() == FactorKind::kCholesky) return;
   const solver::PivotStatistics& pivots = run.factor.pivots;
@@ -258,7 +252,7 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
   else
     report_saved_memory(report, solver, run);
   report_time(report, options, solver, run);
-  report_pivots(report, options, solver, run);
+  report_pivots(report, solver, run);
   report_low_rank(report, options, run);
   report_result(report, options, run);
   report.flag("singular", run.solution.doubts.singular ? "singular" : "",

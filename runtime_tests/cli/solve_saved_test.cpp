@@ -126,6 +126,8 @@ TEST(Saved, StaysSingular) {
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   expect_says(outcome, file + ": singular: estimated null space of dimension 1");
   EXPECT_EQ(object(outcome)["null_space"], 1);
+  EXPECT_EQ(object(outcome)["positive_eigenvalues"], 39);
+  EXPECT_EQ(object(outcome)["negative_eigenvalues"], 0);
   EXPECT_EQ(object(outcome)["trusted"], false);
 }
 

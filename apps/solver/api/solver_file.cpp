@@ -52,7 +52,8 @@ SystemFacts Solver::Impl::system_facts() const {
           .front_grids = options_.front_grids,
           .pivot_threshold = options_.pivot_threshold,
           .largest_entry = largest_entry_,
-          .pivots = facts_};
+          .pivots = facts_,
+          .counts = pivots_};
 }
 
 Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options)
@@ -67,6 +68,7 @@ Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& o
   options_.front_grids = saved.facts.front_grids;
   options_.pivot_threshold = saved.facts.pivot_threshold;
   facts_ = saved.facts.pivots;
+  pivots_ = saved.facts.counts;
 }
 
 std::unique_ptr<Solver::Impl> Solver::Impl::load(

@@ -113,6 +113,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] const Lease* lease() const { return lease_.get(); }
   [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
   [[nodiscard]] std::int64_t null_space() const { return facts_.null_space; }
+  [[nodiscard]] const PivotStatistics& pivots() const { return pivots_; }
   [[nodiscard]] bool singular() const;
 
   [[nodiscard]] ProcessFacts process_facts() const;
@@ -370,7 +371,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;
   Bytes factor_growth_ = 0, peak_resident_ = 0;
-  PivotFacts facts_;  // of the last factorise()
+  PivotFacts facts_;        // of the last factorise()
+  PivotStatistics pivots_;  // likewise
 };
 
 }  // namespace espalier::solver

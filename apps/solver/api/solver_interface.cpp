@@ -126,6 +126,8 @@ SpillCounters Solver::spilled() const { return impl_->spilled(); }
 const Lease* Solver::lease() const { return impl_->lease(); }
 Bytes Solver::bytes_to_spill() const { return impl_->bytes_to_spill(); }
 std::int64_t Solver::null_space() const { return impl_->null_space(); }
+
+const PivotStatistics& Solver::pivots() const { return impl_->pivots(); }
 bool Solver::singular() const { return impl_->singular(); }
 ProcessFacts Solver::process_facts() const { return impl_->process_facts(); }
 

@@ -138,6 +138,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
   facts_ = {.null_space = pivots.null_space,
             .perturbed = pivots.perturbed > 0,
             .doubtful = pivots.smallest <= doubtful_pivot()};
+  pivots_ = pivots;
   return run;
 }
 

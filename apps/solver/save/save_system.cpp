@@ -34,6 +34,11 @@ enum Fact : std::uint8_t {
   kOfTransposed,
   kFrontGrids,
   kFacts
+  kDelayed,
+  kPerturbedPivots,
+  kNegative,
+  kTwoByTwo,
+  kNotDelayed,
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
 
@@ -115,6 +120,20 @@ std::optional<ComplexSymmetry> complex_from(std::int64_t value, const SectionRea
 }
 
 SystemFacts facts_from(const std::vector<std::int64_t>& facts,
+PivotStatistics pivots_from(const std::vector<std::int64_t>& facts,
+                            const Checks& checks) {
+  for (const Fact each : {kDelayed, kPerturbedPivots, kNotDelayed})
+    checks.require(facts[each] >= 0, "counts of pivots");
+  for (const Fact each : {kNullSpace, kNegative, kTwoByTwo})
+    checks.require(facts[each] >= 0 && facts[each] <= facts[kSize], "counts of pivots");
+  return {.delayed = facts[kDelayed],
+          .perturbed = facts[kPerturbedPivots],
+          .null_space = facts[kNullSpace],
+          .negative = facts[kNegative],
+          .two_by_two = facts[kTwoByTwo],
+          .not_delayed = facts[kNotDelayed]};
+}
+
                        const std::vector<double>& figures, const Checks& checks) {
   SystemFacts result;
   if (facts[kAskedKind] != -1) result.asked_kind = kind_from(facts[kAskedKind], checks);
@@ -125,8 +144,7 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.workers = static_cast<std::int32_t>(facts[kWorkers]);
   checks.require(figures[kThreshold] >= 0 && figures[kLargestEntry] >= 0,
                  "pivot threshold");
-  checks.require(facts[kNullSpace] >= 0 && facts[kNullSpace] <= facts[kSize],
-                 "null space");
+  result.counts = pivots_from(facts, checks);
   result.pivots = {.null_space = facts[kNullSpace],
                    .perturbed = facts[kPerturbed] != 0,
                    .doubtful = facts[kDoubtful] != 0,
@@ -252,6 +270,11 @@ std::vector<std::int64_t> counts_of(const SystemFacts& facts,
   counts[kNullVector] = facts.pivots.null_vector ? 1 : 0;
   counts[kProcesses] = facts.processes;
   counts[kProcess] = facts.process;
+  counts[kDelayed] = facts.counts.delayed;
+  counts[kPerturbedPivots] = facts.counts.perturbed;
+  counts[kNegative] = facts.counts.negative;
+  counts[kTwoByTwo] = facts.counts.two_by_two;
+  counts[kNotDelayed] = facts.counts.not_delayed;
   counts[kSave] = facts.save;
   counts[kOfTransposed] = facts.of_transposed ? 1 : 0;
   counts[kFrontGrids] = static_cast<std::int64_t>(facts.front_grids);

@@ -27,6 +27,7 @@ struct SystemFacts {
   double pivot_threshold = 0;
   double largest_entry = 0;
   PivotFacts pivots;
+  PivotStatistics counts;                   ///< `smallest` is not kept
   std::int32_t processes = 1, process = 0;  ///< parts of the save, and which one this is
   std::int64_t save = 0;                    ///< the same in all of them
 };

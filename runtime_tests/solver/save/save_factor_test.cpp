@@ -140,13 +140,13 @@ TEST(SavedFile, SaysWhatItIsNot) {
   EXPECT_EQ(why(""), foreign);
   EXPECT_EQ(why("%%MatrixMarket matrix coordinate real general\n1 1 1\n"), foreign);
   SectionFormat::Header header{
-      SectionFormat::kMagic, SectionFormat::kByteOrder, 7, 32, 0, 0};
+      SectionFormat::kMagic, SectionFormat::kByteOrder, 8, 32, 0, 0};
   const auto text = [&] {
     std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
     repair_checksums(bytes);
     return bytes;
   };
-  EXPECT_EQ(why(text()), file.path() + ": has format 7; this version reads format 6");
+  EXPECT_EQ(why(text()), file.path() + ": has format 8; this version reads format 7");
   header.byte_order = 0x04030201;
   EXPECT_EQ(why(text()),
             file.path() + ": was written on a machine with the other order of bytes");

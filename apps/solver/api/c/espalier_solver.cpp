@@ -317,6 +317,7 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
     handle->factored = true;
+    handle->run.pivots = handle->factoring().pivots();
     *solver = handle.release();
     return 0;
   });

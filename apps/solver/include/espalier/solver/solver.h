@@ -306,6 +306,9 @@ class ESPALIER_SOLVER_EXPORT Solver {
   [[nodiscard]] Bytes bytes_to_spill() const;
   /// Dimension of the null space as the last factorise() estimated it; kept by save().
   [[nodiscard]] std::int64_t null_space() const;
+  /// What the pivots of the last factorise() were, of all processes; kept likewise, but
+  /// for the least of them.
+  [[nodiscard]] const PivotStatistics& pivots() const;
   /// Whether the matrix is singular to working precision: by its structure, by zero
   /// pivots, or by a null vector that was found where pivots were doubtful. Kept
   /// likewise.
