@@ -245,6 +245,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] bool may_share_node(std::optional<Bytes> bound);
   [[nodiscard]] Bytes bytes_for_threads() const;
   void measure_entries();
+  void note_other_values();
   void measure_entries_together();
   [[nodiscard]] bool put_again(const InputMatrix& matrix);
   void keep_places(const InputMatrix& matrix);

@@ -57,7 +57,7 @@ void Solver::Impl::replace_together(const Matrix& matrix,
       all.communicator.rank() == 0 ? &matrix : nullptr, analysis_.permuted,
       analysis_.form.coupling);
   measure_entries_together();
-  has_values_ = true;
+  note_other_values();
 }
 template void Solver::Impl::replace_together(const InputMatrix&,
                                              const std::function<void()>&);

@@ -45,8 +45,15 @@ void Solver::Impl::replace_values(const InputMatrix& matrix) {
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
          &analysis_.form.coupling);
   measure_entries();
-  has_values_ = true;
+  note_other_values();
   keep_places(matrix);
+}
+
+// What is zero among the first values need not be zero among others: where these are
+// singular, their pivots tell.
+void Solver::Impl::note_other_values() {
+  has_values_ = true;
+  prepared_.structural_rank = prepared_.pattern_rank;
 }
 
 // Values of the pattern that was given the last time. @return false: nothing was changed
@@ -57,7 +64,7 @@ bool Solver::Impl::put_again(const InputMatrix& matrix) {
   if (!largest) return false;
   largest_entry_ = *largest;
   factored_ = false;
-  has_values_ = true;
+  note_other_values();
   return true;
 }
 
@@ -86,7 +93,7 @@ void Solver::Impl::replace_values(ComplexMatrix&& matrix) {
   refill(analysis_.permuted, prepared_, analysis_.symbolic.permutation, matrix,
          &analysis_.form.coupling);
   measure_entries();
-  has_values_ = true;
+  note_other_values();
 }
 
 void Solver::Impl::measure_entries() {

@@ -163,6 +163,7 @@ void broadcast_maps(Communicator& communicator, PreparedMatrix& prepared) {
   broadcast(communicator, prepared.column_scale);
   broadcast(communicator, prepared.row_of);
   broadcast_value(communicator, prepared.structural_rank);
+  broadcast_value(communicator, prepared.pattern_rank);
 }
 
 void distribute_columns(Communicator& communicator, std::span<const ColumnRange> ranges,

@@ -21,6 +21,7 @@ enum Fact : std::uint8_t {
   kWorkers,
   kPreparedKind,
   kStructuralRank,
+  kPatternRank,
   kSize,
   kFactorEntries,
   kNullSpace,
@@ -33,12 +34,12 @@ enum Fact : std::uint8_t {
   kComplex,  // 0: real
   kOfTransposed,
   kFrontGrids,
-  kFacts
   kDelayed,
   kPerturbedPivots,
   kNegative,
   kTwoByTwo,
   kNotDelayed,
+  kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
 
@@ -119,7 +120,6 @@ std::optional<ComplexSymmetry> complex_from(std::int64_t value, const SectionRea
   return static_cast<ComplexSymmetry>(value);
 }
 
-SystemFacts facts_from(const std::vector<std::int64_t>& facts,
 PivotStatistics pivots_from(const std::vector<std::int64_t>& facts,
                             const Checks& checks) {
   for (const Fact each : {kDelayed, kPerturbedPivots, kNotDelayed})
@@ -134,6 +134,7 @@ PivotStatistics pivots_from(const std::vector<std::int64_t>& facts,
           .not_delayed = facts[kNotDelayed]};
 }
 
+SystemFacts facts_from(const std::vector<std::int64_t>& facts,
                        const std::vector<double>& figures, const Checks& checks) {
   SystemFacts result;
   if (facts[kAskedKind] != -1) result.asked_kind = kind_from(facts[kAskedKind], checks);
@@ -262,19 +263,20 @@ std::vector<std::int64_t> counts_of(const SystemFacts& facts,
   counts[kWorkers] = facts.workers;
   counts[kPreparedKind] = static_cast<std::int64_t>(prepared.kind);
   counts[kStructuralRank] = prepared.structural_rank;
+  counts[kPatternRank] = prepared.pattern_rank;
   counts[kSize] = symbolic.size;
   counts[kFactorEntries] = symbolic.factor_entries;
   counts[kNullSpace] = facts.pivots.null_space;
   counts[kPerturbed] = facts.pivots.perturbed ? 1 : 0;
   counts[kDoubtful] = facts.pivots.doubtful ? 1 : 0;
   counts[kNullVector] = facts.pivots.null_vector ? 1 : 0;
-  counts[kProcesses] = facts.processes;
-  counts[kProcess] = facts.process;
   counts[kDelayed] = facts.counts.delayed;
   counts[kPerturbedPivots] = facts.counts.perturbed;
   counts[kNegative] = facts.counts.negative;
   counts[kTwoByTwo] = facts.counts.two_by_two;
   counts[kNotDelayed] = facts.counts.not_delayed;
+  counts[kProcesses] = facts.processes;
+  counts[kProcess] = facts.process;
   counts[kSave] = facts.save;
   counts[kOfTransposed] = facts.of_transposed ? 1 : 0;
   counts[kFrontGrids] = static_cast<std::int64_t>(facts.front_grids);
@@ -338,9 +340,12 @@ SavedSystem load_system(SectionReader& file) {
   Symbolic& symbolic = system.analysis.symbolic;
   checks.require(counts[kSize] >= 0 && counts[kSize] < std::int64_t{1} << 31, "order");
   symbolic.size = static_cast<std::int32_t>(counts[kSize]);
-  checks.require(counts[kStructuralRank] >= 0 && counts[kStructuralRank] <= counts[kSize],
+  checks.require(counts[kStructuralRank] >= 0 &&
+                     counts[kStructuralRank] <= counts[kPatternRank] &&
+                     counts[kPatternRank] <= counts[kSize],
                  "structural rank");
   system.prepared.structural_rank = static_cast<std::int32_t>(counts[kStructuralRank]);
+  system.prepared.pattern_rank = static_cast<std::int32_t>(counts[kPatternRank]);
   symbolic.factor_entries = counts[kFactorEntries];
   symbolic.factor_flops = figures[kFactorFlops];
   load_prepared(file, checks, system);

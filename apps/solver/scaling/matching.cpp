@@ -85,4 +85,18 @@ std::int32_t structural_rank(const SymmetricMatrix& matrix,
                               : maximum_product_matching(expanded(matrix), ask).rank;
 }
 
+template <class Matrix>
+std::int32_t pattern_rank(const Matrix& matrix, std::int32_t rank,
+                          const std::function<void()>& ask) {
+  if (rank == matrix.size || std::ranges::find(matrix.value, 0.0) == matrix.value.end())
+    return rank;
+  Matrix pattern = matrix;
+  std::ranges::fill(pattern.value, 1.0);
+  return structural_rank(pattern, ask);
+}
+template std::int32_t pattern_rank(const GeneralMatrix&, std::int32_t,
+                                   const std::function<void()>&);
+template std::int32_t pattern_rank(const SymmetricMatrix&, std::int32_t,
+                                   const std::function<void()>&);
+
 }  // namespace espalier::solver

@@ -46,7 +46,14 @@ struct Matching {
 ///            maximum_product_matching()
 [[nodiscard]] std::int32_t structural_rank(const GeneralMatrix& matrix,
                                            const std::function<void()>& ask = {});
-/// The same of both triangles, which are put together only where the diagonal has a zero.
+/// The same, where `rank` entries that are not zero were found, of all entries.
+/// @tparam Matrix  GeneralMatrix or SymmetricMatrix
+/// @par Cost  O(nonzeros) where the rank is full or no entry is zero
+template <class Matrix>
+[[nodiscard]] std::int32_t pattern_rank(const Matrix& matrix, std::int32_t rank,
+                                        const std::function<void()>& ask = {});
+/// Structural rank of both triangles, which are put together only where the diagonal has
+/// a zero.
 [[nodiscard]] std::int32_t structural_rank(const SymmetricMatrix& matrix,
                                            const std::function<void()>& ask = {});
 

@@ -153,6 +153,7 @@ void match_general(PreparedMatrix& prepared, const GeneralMatrix& matrix,
 void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
                      const PrepareOptions& options, const std::function<void()>& ask) {
   match_general(prepared, matrix, options, ask);
+  prepared.pattern_rank = pattern_rank(matrix, prepared.structural_rank, ask);
   multiply(matrix, prepared);
   if (!prepared.row_of.empty()) {
     const std::vector<std::int32_t> inverse = inverse_permutation(prepared.row_of);
@@ -191,6 +192,8 @@ PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
   } else {
     prepared.matrix.lower = lower_triangle(std::move(matrix));
     prepare_symmetric(prepared, options, ask);
+    prepared.pattern_rank =
+        pattern_rank(prepared.matrix.lower, prepared.structural_rank, ask);
   }
   return prepared;
 }

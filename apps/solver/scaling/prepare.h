@@ -30,8 +30,10 @@ struct PreparedMatrix {
   /// The column that the matching pairs with i as a 2 x 2 pivot, or i; empty: none.
   /// L D L^T by matching only.
   std::vector<std::int32_t> partner;
-  /// Entries that can stand on the diagonal at once; of L L^T the order.
+  /// Entries that are not zero and can stand on the diagonal at once; of L L^T the order.
   std::int32_t structural_rank = 0;
+  /// The same of whatever values: of all entries that were given, zeros among them.
+  std::int32_t pattern_rank = 0;
   /// The entries of B between its strong components; of order 0: B is irreducible, or not
   /// cut. They form no circle between blocks.
   GeneralMatrix coupling = {};

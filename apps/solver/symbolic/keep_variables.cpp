@@ -199,7 +199,8 @@ void keep_variables(const InputMatrix& matrix, const VariableSplit& split,
   scale_kept(matrix, split, prepared);
   prepared.row_of = renamed(prepared.row_of, split, size);
   prepared.partner = renamed(prepared.partner, split, size);
-  prepared.structural_rank += static_cast<std::int32_t>(split.kept.size());
+  for (std::int32_t* rank : {&prepared.structural_rank, &prepared.pattern_rank})
+    *rank += static_cast<std::int32_t>(split.kept.size());
   Symbolic& symbolic = analysis.symbolic;
   for (std::int32_t& each : symbolic.permutation) each = split.inner[each];
   symbolic.permutation.insert(symbolic.permutation.end(), split.kept.begin(),

@@ -60,5 +60,52 @@ TEST(HandleState, ALoadedFactorTellsWhatItsPivotsWere) {
   EXPECT_EQ(second.rank, first.rank);
 }
 
+// A Hessian that is zero when it is analysed, as in the first step of an interior-point
+// method, and is not later: (h . 1; . h 1; 1 1 .), and a diagonal of order 2 as L U.
+TEST(HandleState, OtherValuesMayMakeAMatrixRegular) {
+  const Triplets saddle{
+      3, ESPALIER_SOLVER_SYMMETRIC, {0, 1, 2, 2}, {0, 1, 0, 1}, {0, 0, 1, 1}},
+      diagonal{2, ESPALIER_SOLVER_GENERAL, {0, 1}, {0, 1}, {0, 3}};
+  for (const Triplets& matrix : {saddle, diagonal}) {
+    for (const std::int32_t scaling :
+         {ESPALIER_SOLVER_SCALING_AUTO, ESPALIER_SOLVER_SCALING_NONE}) {
+      espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+      options.scaling = scaling;
+      const Handle solver = factored(matrix.input(), &options);
+      EXPECT_EQ(statistics_of(solver).singular, 1);
+      EXPECT_EQ(statistics_of(solver).structural_rank, matrix.order - 1);
+      std::vector<double> values = matrix.values, x(matrix.order, 1);
+      values[0] = values[1] = 2;
+      ASSERT_EQ(espalier_solver_factorise_values(solver.get(), values.data(),
+                                                 std::ssize(values)),
+                0);
+      ASSERT_EQ(espalier_solver_solve(solver.get(), 0, 1, x.data()), 0);
+      EXPECT_EQ(statistics_of(solver).singular, 0);
+      EXPECT_EQ(statistics_of(solver).rank, matrix.order);
+      EXPECT_EQ(statistics_of(solver).structural_rank, matrix.order);
+      EXPECT_EQ(statistics_of(solver).doubts, 0);
+      double mantissa = 0;
+      std::int64_t exponent = 0;
+      ASSERT_EQ(espalier_solver_read_determinant(solver.get(), &mantissa, &exponent), 0);
+      EXPECT_NEAR(std::ldexp(mantissa, static_cast<int>(exponent)),
+                  matrix.order == 3 ? -4 : 4, 1e-14);
+      ASSERT_EQ(espalier_solver_factorise_values(solver.get(), matrix.values.data(),
+                                                 std::ssize(values)),
+                0);
+      EXPECT_EQ(statistics_of(solver).singular, 1);
+    }
+  }
+}
+
+// A pattern that has no entry in a row stays singular whatever the values are.
+TEST(HandleState, APatternWithoutARowStaysSingular) {
+  const Triplets matrix{2, ESPALIER_SOLVER_GENERAL, {0, 0}, {0, 1}, {0, 3}};
+  const Handle solver = factored(matrix.input());
+  const std::vector<double> values = {1, 3};
+  ASSERT_EQ(espalier_solver_factorise_values(solver.get(), values.data(), 2), 0);
+  EXPECT_EQ(statistics_of(solver).singular, 1);
+  EXPECT_EQ(statistics_of(solver).structural_rank, 1);
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::solver

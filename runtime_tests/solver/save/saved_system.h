@@ -58,7 +58,7 @@ struct FactoredSystem {
     facts.precision = sizeof(T) == 4 ? Precision::kSingle : Precision::kDouble;
     facts.workers = draw(random, 1, 4);
     prepared.kind = kind;
-    prepared.structural_rank = n;
+    prepared.structural_rank = prepared.pattern_rank = n;
     tree = build_assembly_tree(
         analysis.symbolic,
         {.kind = kind, .entry_bytes = sizeof(T), .workers = facts.workers});

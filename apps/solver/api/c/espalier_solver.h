@@ -350,7 +350,9 @@ typedef struct espalier_solver_statistics {
   int32_t order;              /**< of the matrix */
   int32_t kind;               /**< ESPALIER_SOLVER_KIND_…: the one that is used */
   int32_t precision;          /**< of the factor */
-  int32_t structural_rank;    /**< of the pattern; of L L^T the order */
+  int32_t structural_rank;    /**< of the entries that are not zero when they are
+                                   analysed, of all with other values; of L L^T the
+                                   order */
   int64_t factor_entries;     /**< nonzeros of L */
   double factor_flops;        /**< of L L^T */
   double analyse_seconds;     /**< scaling and analysis */
