@@ -107,5 +107,40 @@ TEST(HandleState, APatternWithoutARowStaysSingular) {
   EXPECT_EQ(statistics_of(solver).structural_rank, 1);
 }
 
+// Many vectors with gaps between them have no room beside a factor.
+TEST(HandleState, VectorsWithGapsKeepTheBound) {
+  constexpr std::int32_t kSide = 20, kOrder = kSide * kSide * kSide, kVectors = 150;
+  Triplets matrix{kOrder, ESPALIER_SOLVER_SYMMETRIC, {}, {}, {}};
+  const auto put = [&](std::int32_t row, std::int32_t column, double value) {
+    matrix.rows.push_back(row);
+    matrix.columns.push_back(column);
+    matrix.values.push_back(value);
+  };
+  for (std::int32_t p = 0; p < kOrder; ++p) {
+    put(p, p, 6.1);
+    for (const std::int32_t step : {1, kSide, kSide * kSide})
+      if (p / step % kSide > 0) put(p, p - step, -1);
+  }
+  const std::int64_t leading = kOrder + 1;
+  std::vector<double> b(leading * kVectors, 1), x(leading * kVectors, 5);
+  espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
+  options.workers = 1;
+  const Handle solver = analyse(matrix.input(), &options);
+  std::int64_t least = 0;
+  ASSERT_EQ(espalier_solver_least(solver.get(), &least, nullptr), 0);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), least), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  ASSERT_TRUE(reset_peak_resident());
+  ASSERT_EQ(espalier_solver_solve_block(solver.get(), 0, kVectors, b.data(), leading,
+                                        x.data(), leading),
+            0);
+  EXPECT_LE(peak_resident_bytes(), least);
+  EXPECT_LT(statistics_of(solver).backward_error, 1e-14);
+  for (std::int32_t k = 0; k < kVectors; ++k) {
+    EXPECT_EQ(x[k * leading + kOrder], 5);
+    EXPECT_EQ(x[k * leading + 7], x[7]);
+  }
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -284,7 +284,8 @@ int espalier_solver_solve(espalier_solver* solver, int32_t transposed, int32_t n
     if (!handle.complex) (void)operation_of(handle, transposed);
     const std::span<double> b =
         vectors_from(handle.parts() * handle.order(), nrhs, vectors);
-    if (!b.empty()) solve(handle, transposed, nrhs, b);
+    if (!b.empty())
+      handle.solution = solve(handle, transposed, nrhs, b, progress_of(handle));
     return 0;
   });
 }
@@ -316,8 +317,8 @@ int espalier_solver_load(espalier_solver** solver, const char* path,
                                      : Solver::load(file, given, progress);
     if (handle->solver->complex())
       handle->complex = std::make_unique<ComplexSolver>(std::move(handle->solver));
-    handle->factored = true;
     handle->run.pivots = handle->factoring().pivots();
+    handle->factored = true;
     *solver = handle.release();
     return 0;
   });

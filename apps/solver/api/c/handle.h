@@ -113,8 +113,9 @@ void need_factor(const espalier_solver& handle, const char* function);
 
 /// b := op(A)^-1 b for vectors of the caller's numbers, one after the other, and what is
 /// known of that. @throws InvalidInput for another `transposed` than there is
-void solve(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
-           std::span<double> b);
+[[nodiscard]] Solution solve(espalier_solver& handle, std::int32_t transposed,
+                             std::int32_t nrhs, std::span<double> b,
+                             const std::function<void(double)>& progress);
 
 /// Factors the values that are there. @return 0 or -EDOM
 [[nodiscard]] int factorise(espalier_solver& handle);

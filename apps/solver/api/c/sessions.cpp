@@ -1,7 +1,9 @@
-// The C interface: matrices in any form, blocks of vectors, bounds.
+// The C interface: matrices in any form, blocks of vectors, bounds. Over 300 lines: the
+// calls of one session.
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -27,25 +29,45 @@ ComplexOperation complex_operation(bool across, std::int32_t transposed) {
 }
 
 // Of M = A^T: A^-H b is the conjugate of M^-1 times that of b.
-void solve_complex(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
-                   std::span<Complex> b) {
+Solution solve_complex(espalier_solver& handle, std::int32_t transposed,
+                       std::int32_t nrhs, std::span<Complex> b,
+                       const std::function<void(double)>& progress) {
   if (transposed < 0 || transposed > 2)
     throw InvalidInput(fmt::format("transposed is {}: not one of 0 … 2", transposed));
   const bool around = handle.transposed() && transposed == 2;
   if (around) conjugate(b);
-  handle.solution =
-      handle.complex->solve(b, nrhs, complex_operation(handle.transposed(), transposed),
-                            {}, progress_of(handle));
+  Solution solution = handle.complex->solve(
+      b, nrhs, complex_operation(handle.transposed(), transposed), {}, progress);
   if (around) conjugate(b);
+  return solution;
+}
+
+void keep_worst(Solution& worst, const Solution& one) {
+  worst.seconds += one.seconds;
+  worst.refine_seconds += one.refine_seconds;
+  Refinement& refinement = worst.refinement;
+  refinement.steps = std::max(refinement.steps, one.refinement.steps);
+  refinement.gmres_steps += one.refinement.gmres_steps;
+  refinement.backward_error =
+      std::max(refinement.backward_error, one.refinement.backward_error);
+  worst.doubts.singular |= one.doubts.singular;
+  worst.doubts.backward_error |= one.doubts.backward_error;
+  worst.doubts.forward_error |= one.doubts.forward_error;
+  if (!one.errors) return;
+  ErrorEstimate errors = worst.errors.value_or(ErrorEstimate{});
+  errors.condition_1norm = std::max(errors.condition_1norm, one.errors->condition_1norm);
+  errors.forward_error_bound =
+      std::max(errors.forward_error_bound, one.errors->forward_error_bound);
+  worst.errors = errors;
 }
 
 }  // namespace
 
-void c_api::solve(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
-                  std::span<double> b) {
-  if (handle.complex) return solve_complex(handle, transposed, nrhs, complex_numbers(b));
-  handle.solution = handle.solver->solve(b, nrhs, operation_of(handle, transposed), {},
-                                         progress_of(handle));
+Solution c_api::solve(espalier_solver& handle, std::int32_t transposed, std::int32_t nrhs,
+                      std::span<double> b, const std::function<void(double)>& progress) {
+  if (handle.complex)
+    return solve_complex(handle, transposed, nrhs, complex_numbers(b), progress);
+  return handle.solver->solve(b, nrhs, operation_of(handle, transposed), {}, progress);
 }
 
 namespace {
@@ -66,11 +88,11 @@ FactorPart across(FactorPart part) {
 // conjugate. A symmetric M is A; the factors of a Hermitian one are the conjugates of
 // A's.
 void solve_part(espalier_solver& handle, FactorPart part, std::int32_t transposed,
-                std::int32_t nrhs, std::span<double> b) {
+                std::int32_t nrhs, std::span<double> b,
+                const std::function<void(double)>& progress) {
   const bool crosses =
       handle.transposed() && handle.factoring().kind() == FactorKind::kLu;
   const FactorPart mine = crosses ? across(part) : part;
-  const auto progress = progress_of(handle);
   if (!handle.complex)
     return handle.solver->solve_part(mine, b, nrhs, operation_of(handle, transposed),
                                      progress);
@@ -107,23 +129,31 @@ bool check_columns(const espalier_solver& handle, const Columns& given) {
   return true;
 }
 
-// Calls solve(vectors) with the vectors one right after the other: where they are where
-// they stand so.
+// Calls solve(vectors, count, progress) with vectors one right after the other: where
+// they are where they stand so, else with copies of all; inside a bound, which has no
+// room for these, with one at a time.
 template <class Solve>
 void solve_columns(const espalier_solver& handle, const Columns& given, Solve solve) {
-  const auto [nrhs, b, given_ldb, x, given_ldx] = given;
-  std::int64_t ldb = given_ldb, ldx = given_ldx;
-  const std::int64_t n = std::int64_t{handle.parts()} * handle.order();
-  ldb *= handle.parts();
-  ldx *= handle.parts();
+  const auto progress = progress_of(handle);
+  const std::int64_t parts = handle.parts(), n = parts * handle.order(),
+                     ldb = given.ldb * parts, ldx = given.ldx * parts;
+  const std::int32_t nrhs = given.count;
   const bool together = nrhs == 1 || ldx == n;
-  std::vector<double> copy(together ? 0 : static_cast<std::size_t>(n * nrhs));
-  double* const dense = together ? x : copy.data();
-  for (std::int32_t k = 0; k < nrhs; ++k)
-    if (dense + k * n != b + k * ldb) std::copy_n(b + k * ldb, n, dense + k * n);
-  solve(std::span(dense, static_cast<std::size_t>(n * nrhs)));
-  for (std::int32_t k = 0; !together && k < nrhs; ++k)
-    std::copy_n(dense + k * n, n, x + k * ldx);
+  const std::int32_t at_once = together || !handle.bounded ? nrhs : 1;
+  std::vector<double> copy(together || at_once == 1 ? 0
+                                                    : static_cast<std::size_t>(n * nrhs));
+  for (std::int32_t first = 0; first < nrhs; first += at_once) {
+    double* const x = given.x + first * ldx;
+    double* const dense = copy.empty() ? x : copy.data();
+    for (std::int32_t k = 0; k < at_once; ++k)
+      if (const double* const b = given.b + (first + k) * ldb; dense + k * n != b)
+        std::copy_n(b, n, dense + k * n);
+    std::function<void(double)> part;
+    if (progress) part = [&](double done) { progress((first + done * at_once) / nrhs); };
+    solve(std::span(dense, static_cast<std::size_t>(n * at_once)), at_once, part);
+    for (std::int32_t k = 0; !copy.empty() && k < at_once; ++k)
+      std::copy_n(dense + k * n, n, x + k * ldx);
+  }
 }
 
 template <class Given>
@@ -202,10 +232,14 @@ int espalier_solver_solve_block(espalier_solver* solver, int32_t transposed, int
     need_factor(handle, "solve_block");
     if (!handle.complex) (void)operation_of(handle, transposed);
     const Columns given{nrhs, b, ldb, x, ldx};
-    if (check_columns(handle, given))
-      solve_columns(handle, given, [&](std::span<double> vectors) {
-        solve(handle, transposed, nrhs, vectors);
-      });
+    if (!check_columns(handle, given)) return 0;
+    Solution solution;
+    solve_columns(handle, given,
+                  [&](std::span<double> vectors, std::int32_t count, auto& progress) {
+                    keep_worst(solution,
+                               solve(handle, transposed, count, vectors, progress));
+                  });
+    handle.solution = solution;
     return 0;
   });
 }
@@ -221,9 +255,11 @@ int espalier_solver_solve_part(espalier_solver* solver, int32_t part, int32_t tr
     check_transposed(handle, transposed);
     const Columns given{nrhs, b, ldb, x, ldx};
     if (check_columns(handle, given))
-      solve_columns(handle, given, [&](std::span<double> vectors) {
-        solve_part(handle, static_cast<FactorPart>(part - 1), transposed, nrhs, vectors);
-      });
+      solve_columns(handle, given,
+                    [&](std::span<double> vectors, std::int32_t count, auto& progress) {
+                      solve_part(handle, static_cast<FactorPart>(part - 1), transposed,
+                                 count, vectors, progress);
+                    });
     return 0;
   });
 }
