@@ -308,8 +308,6 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] BlockOperator factored(bool transposed,
                                        const std::function<void()>& ask = {});
   [[nodiscard]] RefineOptions refine_options(const Pass& pass);
-  void to_inner(std::span<const double> b, const ScaledPermutation& map,
-                std::vector<double>& rhs) const;
   [[nodiscard]] bool may_solve_plainly(std::span<double> b, std::int32_t nrhs) const;
   [[nodiscard]] std::optional<Solution> solve_plainly(std::span<double> b);
   void check_factor_part(FactorPart part) const;
@@ -323,7 +321,19 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   /// A block of vectors, which the next one takes over.
   struct BlockSpace {
     std::vector<double> rhs, x, residuals;
+    std::vector<int> exponents;  // of two, by which right-hand sides were divided
   };
+  void to_inner(std::span<const double> b, const ScaledPermutation& map,
+                BlockSpace& space) const;
+  // A vector of a block: scaled b and x, where x goes to, the exponent of b, and the
+  // BackwardError::strict of its block.
+  struct Refined {
+    std::span<double> side, found, given;
+    int exponent;
+    double strict;
+  };
+  void give_solution(const Refined& one, const Pass& pass, const RefineOptions& measuring,
+                     BlockSpace& space, Solution& solution);
   void solve_block(std::span<double> b, const Pass& pass, BlockSpace& space,
                    Solution& solution);
   [[nodiscard]] bool lost_a_row() const;

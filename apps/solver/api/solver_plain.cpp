@@ -16,6 +16,8 @@ namespace {
 // Unknowns up to which the surroundings of a solve count, and rows are of class 1 by the
 // largest entry alone.
 constexpr std::size_t kSmallSystem = 4096;
+// Right-hand sides below are solved for as multiples of themselves.
+constexpr double kTiny = 0x1p-500;
 
 }  // namespace
 
@@ -53,7 +55,8 @@ std::optional<Solution> Solver::Impl::solve_plainly(std::span<double> b) {
     const auto measured =
         clean_error(analysis_.permuted.lower, largest_entry_, x, side, work.first(2 * n));
     if (!measured || (options_.refine && measured->error > kEnoughToBegin) ||
-        is_huge(measured->x_norm, measured->b_norm))
+        is_huge(measured->x_norm, measured->b_norm) ||
+        (measured->b_norm > 0 && measured->b_norm < kTiny))
       return std::nullopt;
     solution.refinement.backward_error = measured->error;
   }

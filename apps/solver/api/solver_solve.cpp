@@ -8,6 +8,7 @@
 #include "espalier/model/clock.h"
 #include "solver/api/solver_impl.h"
 #include "solver/matrix/check_matrix.h"
+#include "solver/matrix/largest_modulus.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
 
@@ -19,6 +20,46 @@ void keep_worst(Refinement& worst, const Refinement& one) {
   worst.gmres_steps += one.gmres_steps;
   worst.backward_error = std::max(worst.backward_error, one.backward_error);
   worst.strict = std::max(worst.strict, one.strict);
+}
+
+// Binary orders of magnitude from 1 up to which right-hand sides are solved for as they
+// are.
+constexpr int kFar = 500;
+
+void scale_by(std::span<double> vector, int exponent) {
+  if (exponent == 0) return;
+  for (double& each : vector) each = std::ldexp(each, exponent);
+}
+
+int exponent_of(double number) { return number == 0 ? 0 : std::ilogb(number); }
+
+// Whether numbers that a solution has are below those of full precision in `given`.
+bool lost_digits(std::span<const double> solution, std::span<const double> given) {
+  const auto zero = [](double each) { return each == 0; };
+  const auto small = [](double each) {
+    return each != 0 && std::abs(each) < std::numeric_limits<double>::min();
+  };
+  return std::ranges::any_of(given, small) ||
+         std::ranges::count_if(given, zero) > std::ranges::count_if(solution, zero);
+}
+
+// x of the system that was given, from 2^-exponent times that of the scaled one. Half of
+// the exponent goes with either, so that no number between leaves the range alone.
+void take_to_outer(const ScaledPermutation& map, int exponent, std::span<double> found,
+                   std::span<double> x) {
+  scale_by(found, exponent / 2);
+  map.solution_to_outer(found, x);
+  scale_by(found, -(exponent / 2));
+  scale_by(x, exponent - exponent / 2);
+}
+
+// Back, of an x that has lost digits.
+void take_to_inner(const ScaledPermutation& map, int exponent, std::span<double> x,
+                   std::span<double> found) {
+  scale_by(x, -(exponent - exponent / 2));
+  map.solution_to_inner(x, found);
+  scale_by(found, -(exponent / 2));
+  scale_by(x, exponent - exponent / 2);
 }
 
 }  // namespace
@@ -73,16 +114,33 @@ RefineOptions Solver::Impl::refine_options(const Pass& pass) {
   return options;
 }
 
-// Right-hand sides in the order of elimination, nothing where variables are kept.
+// Right-hand sides in the order of elimination, nothing where variables are kept. One
+// that is far from 1 is solved for as a multiple of itself that is not, by a power of
+// two: nothing that is computed with it underflows or overflows.
 void Solver::Impl::to_inner(std::span<const double> b, const ScaledPermutation& map,
-                            std::vector<double>& rhs) const {
+                            BlockSpace& space) const {
   const auto n = static_cast<std::size_t>(vector_size());
   const auto inner = static_cast<std::size_t>(inner_size());
-  rhs.resize(b.size());
+  space.rhs.resize(b.size());
+  space.x.resize(b.size());
+  space.exponents.assign(b.size() / std::max<std::size_t>(n, 1), 0);
   for (std::size_t k = 0; k < b.size(); k += n) {
-    const std::span<double> one = std::span(rhs).subspan(k, n);
-    map.rhs_to_inner(b.subspan(k, n), one);
-    std::ranges::fill(one.subspan(inner), 0.0);
+    const std::span<double> one = std::span(space.rhs).subspan(k, n),
+                            near = std::span(space.x).subspan(k, n);
+    const auto take = [&](std::span<const double> given) {
+      map.rhs_to_inner(given, one);
+      std::ranges::fill(one.subspan(inner), 0.0);
+      return largest_modulus(one);
+    };
+    const double largest = take(b.subspan(k, n));
+    if (std::isfinite(largest) && std::abs(exponent_of(largest)) <= kFar && largest > 0)
+      continue;
+    const int first = exponent_of(largest_modulus(b.subspan(k, n)));
+    std::ranges::copy(b.subspan(k, n), near.begin());
+    scale_by(near, -first);
+    const int second = exponent_of(take(near));
+    scale_by(one, -second);
+    space.exponents[k / n] = first + second;
   }
 }
 
@@ -93,15 +151,15 @@ void Solver::Impl::solve_block(std::span<double> b, const Pass& pass, BlockSpace
   const bool transposed = pass.operation == Operation::kTransposed;
   const auto n = static_cast<std::size_t>(vector_size());
   const auto nrhs = static_cast<std::int32_t>(b.size() / std::max<std::size_t>(n, 1));
-  auto& [rhs, x, residuals] = space;
-  to_inner(b, map, rhs);
+  to_inner(b, map, space);
+  auto& [rhs, x, residuals, exponents] = space;
   x = rhs;
   if (pass.ask) pass.ask();
   numeric_->solve(transposed, x, nrhs, pass.rows, pass.ask);
   solution.seconds += since(start);
   if (options_.no_residual) {
     for (std::size_t k = 0; k < b.size(); k += n)
-      map.solution_to_outer(std::span(x).subspan(k, n), b.subspan(k, n));
+      take_to_outer(map, exponents[k / n], std::span(x).subspan(k, n), b.subspan(k, n));
     return;
   }
   const auto refining = Clock::now();
@@ -113,22 +171,40 @@ void Solver::Impl::solve_block(std::span<double> b, const Pass& pass, BlockSpace
   const Refinement one =
       solver::refine(matrix(), rhs, x, nrhs, factored(transposed, pass.ask),
                      refining_options, &residuals);
+  keep_worst(solution.refinement, one);
+  refining_options.max_steps = refining_options.gmres_basis = 0;
+  for (std::size_t k = 0; k < b.size(); k += n)
+    give_solution({std::span(rhs).subspan(k, n), std::span(x).subspan(k, n),
+                   b.subspan(k, n), exponents[k / n], one.strict},
+                  pass, refining_options, space, solution);
+  solution.refine_seconds += since(refining);
+}
+
+// Takes one solution to the system that was given, and finds out more where that is
+// called for. The space's residuals are room for it.
+void Solver::Impl::give_solution(const Refined& one, const Pass& pass,
+                                 const RefineOptions& measuring, BlockSpace& space,
+                                 Solution& solution) {
+  const auto& [side, found, given, exponent, refined] = one;
+  const ScaledPermutation map = this->map(pass.operation);
   Refinement& worst = solution.refinement;
-  keep_worst(worst, one);
-  // From here on a pair of vectors is room for what is estimated of it.
-  for (std::size_t k = 0; k < b.size(); k += n) {
-    const auto side = std::span(rhs).subspan(k, n), found = std::span(x).subspan(k, n);
-    map.solution_to_outer(found, b.subspan(k, n));
-    if (singular() && leaves_a_part(side, found, pass.operation))
-      solution.doubts.backward_error = true;
-    if (!needs_estimate(side, found, one.strict)) continue;
-    residuals = std::vector<double>();  // an estimate has their memory
-    estimate(side, found, pass, refining_options.given, solution);
+  take_to_outer(map, exponent, found, given);
+  double strict = refined;
+  if (lost_digits(found, given)) {  // what is left counts, not what was refined
+    take_to_inner(map, exponent, given, found);
+    const Refinement left = solver::refine(matrix(), side, found, 1, {}, measuring);
+    keep_worst(worst, left);
+    strict = std::max(strict, left.strict);
+  }
+  if (singular() && leaves_a_part(side, found, pass.operation))
+    solution.doubts.backward_error = true;
+  if (needs_estimate(side, found, strict)) {
+    space.residuals = std::vector<double>();  // an estimate has their memory
+    estimate(side, found, pass, measuring.given, solution);
   }
   // What was measured is the scaled solution; the given one may be beyond all numbers.
-  if (!std::ranges::all_of(b, [](double each) { return std::isfinite(each); }))
+  if (!std::ranges::all_of(given, [](double each) { return std::isfinite(each); }))
     worst.backward_error = std::numeric_limits<double>::infinity();
-  solution.refine_seconds += since(refining);
 }
 
 }  // namespace espalier::solver

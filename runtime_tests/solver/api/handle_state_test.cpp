@@ -142,5 +142,27 @@ TEST(HandleState, VectorsWithGapsKeepTheBound) {
   }
 }
 
+// Of (2 1; 1 3), or twice as large and unsymmetric, scaled: b from 2^-1070 to 2^1020.
+TEST(HandleState, RightHandSidesMayBeAnywhereInTheRange) {
+  for (const int of_matrix : {0, 300, -300}) {
+    Triplets matrix{2, ESPALIER_SOLVER_GENERAL, {0, 0, 1, 1}, {0, 1, 0, 1}, {2, 1, 1, 3}};
+    for (double& value : matrix.values) value = std::ldexp(value, of_matrix);
+    const Handle solver = factored(matrix.input());
+    for (int exponent = -1070; exponent <= 1020; exponent += 5) {
+      std::vector<double> x = {std::ldexp(4.0, exponent), std::ldexp(7.0, exponent)};
+      ASSERT_EQ(espalier_solver_solve(solver.get(), 0, 1, x.data()), 0);
+      const bool lost = exponent - of_matrix<-1022, beyond = exponent - of_matrix> 1020;
+      if (!lost && !beyond) {
+        EXPECT_EQ(statistics_of(solver).doubts, 0) << exponent;
+        EXPECT_NEAR(std::ldexp(x[0], of_matrix - exponent), 1, 1e-14);
+        EXPECT_NEAR(std::ldexp(x[1], of_matrix - exponent), 2, 1e-14);
+      } else if (beyond || exponent - of_matrix < -1080) {
+        EXPECT_NE(statistics_of(solver).doubts & ESPALIER_SOLVER_DOUBT_BACKWARD_ERROR, 0)
+            << exponent;
+      }
+    }
+  }
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::solver
