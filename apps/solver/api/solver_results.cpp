@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <random>
 #include <utility>
@@ -21,7 +22,9 @@ namespace {
 // Corrections of a basis, at most; and what a null vector may leave of a row, as a part
 // of its norm and the vector's.
 constexpr int kBasisCorrections = 5;
-constexpr double kNull = 1e-12, kNullGiven = 1e-8;  // scaled, and as it was given
+constexpr double kNull = 1e-12, kNullGiven = 1e-8;  // aimed at, and accepted
+// Corrections as it was given: from one end of the exponents to the other.
+constexpr int kGivenCorrections = 50;
 
 double product_of(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
@@ -66,20 +69,24 @@ void orthonormalise(std::span<double> basis, std::size_t n, std::minstd_rand* ra
   }
 }
 
-// Most of |(op(A) x)_i| / (||op(A)_i||_1 ||x||_inf) over rows and vectors.
+// Most of |(op(A) x)_i| / (||op(A) D||_i,1 ||D^-1 x||_inf) over rows and vectors, with D
+// a diagonal matrix.
+// @param d         of D; empty: ones
 // @param products  receives op(A) x
 double null_error(const MatrixPart& a, Operation operation, std::span<const double> basis,
-                  std::span<double> products) {
+                  std::span<double> products, std::span<const double> d = {}) {
   const auto n = static_cast<std::size_t>(a.here().vector_size());
-  const std::vector<double> ones(n, 1.0);
-  std::vector<double> sums(n);
-  multiply_moduli(a, operation, ones, sums);
+  std::vector<double> weights(n, 1.0), sums(n);
+  if (!d.empty()) std::ranges::copy(d, weights.begin());
+  multiply_moduli(a, operation, weights, sums);
   double worst = 0;
   for (std::size_t k = 0; k < basis.size(); k += n) {
     const auto x = basis.subspan(k, n);
     const std::span<double> product = products.subspan(k, n);
     multiply(a, operation, x, product);
-    const double largest = largest_modulus(x);
+    double largest = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      largest = std::max(largest, std::abs(x[i]) / weights[i]);
     for (std::size_t i = 0; i < n; ++i)
       if (!(std::abs(product[i]) <= worst * sums[i] * largest))
         worst = std::abs(product[i]) / (sums[i] * largest);
@@ -184,24 +191,62 @@ void take_outside(const ScaledPermutation& map, std::size_t n,
   }
 }
 
-// The basis in the scaling that was given, where it has to hold as well: what is nearly
-// parallel there may have been parted from rounding alone.
-std::vector<double> given_basis(const MatrixPart& a, const ScaledPermutation& map,
-                                Operation operation, std::vector<double> basis) {
-  const auto n = static_cast<std::size_t>(a.here().vector_size());
-  take_outside(map, n, basis);
-  orthonormalise(basis, n, nullptr);
-  std::vector<double> inner(basis.size()), products(basis.size());
-  for (std::size_t k = 0; k < basis.size(); k += n)
-    map.solution_to_inner(std::span(basis).subspan(k, n), std::span(inner).subspan(k, n));
-  const double error = null_error(a, operation, inner, products);
-  if (!(error <= kNullGiven))
-    throw Error(
-        fmt::format("null_space_basis: in the scaling of the matrix {} vectors "
-                    "leave {:.1e} of a row",
-                    basis.size() / n, error));
-  return basis;
-}
+// Takes a basis to the scaling that was given, where it has to hold as well: what is
+// nothing beside a vector's norm in the one may be all of it in the other. Each
+// correction makes what is left of that less by the precision of a solve.
+class GivenBasis {
+ public:
+  GivenBasis(const MatrixPart& a, const ScaledPermutation& map, Operation operation,
+             std::vector<double>&& basis)
+      : a_(a),
+        map_(map),
+        operation_(operation),
+        n_(static_cast<std::size_t>(a.here().vector_size())),
+        basis_(std::move(basis)),
+        inner_(basis_.size()),
+        products_(basis_.size()),
+        inverse_scale_(map.solution_scale()) {
+    for (double& each : inverse_scale_) each = 1 / each;
+    take_outside(map, n_, basis_);
+    orthonormalise(basis_, n_, nullptr);
+  }
+
+  // @param solve  makes op(A)^-1 of vectors
+  std::vector<double> corrected(const std::function<void(std::span<double>)>& solve) {
+    double error = measure();
+    for (int left = kGivenCorrections; left > 0 && !(error <= kNull); --left) {
+      solve(products_);
+      for (std::size_t k = 0; k < basis_.size(); k += n_)
+        map_.solution_to_outer(part(products_, k), part(inner_, k));
+      for (std::size_t k = 0; k < basis_.size(); ++k) basis_[k] -= inner_[k];
+      orthonormalise(basis_, n_, nullptr);
+      error = measure();
+    }
+    if (!(error <= kNullGiven))
+      throw Error(
+          fmt::format("null_space_basis: in the scaling of the matrix {} vectors "
+                      "leave {:.1e} of a row",
+                      basis_.size() / n_, error));
+    return std::move(basis_);
+  }
+
+ private:
+  [[nodiscard]] std::span<double> part(std::vector<double>& of, std::size_t at) const {
+    return std::span(of).subspan(at, n_);
+  }
+  // Of the vectors as they are now; their products are left.
+  double measure() {
+    for (std::size_t k = 0; k < basis_.size(); k += n_)
+      map_.solution_to_inner(part(basis_, k), part(inner_, k));
+    return null_error(a_, operation_, inner_, products_, inverse_scale_);
+  }
+
+  MatrixPart a_;
+  ScaledPermutation map_;
+  Operation operation_;
+  std::size_t n_;
+  std::vector<double> basis_, inner_, products_, inverse_scale_;
+};
 
 }  // namespace
 
@@ -292,14 +337,15 @@ std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
       orthonormalise(basis, n, &random);
       error = null_error(matrix(), operation, basis, products);
     }
-    if (!(error <= kNull))
+    if (!(error <= kNullGiven))
       throw Error(fmt::format("null_space_basis: {} vectors leave {:.1e} of a row", count,
                               error));
+    const std::vector<std::int32_t> systems =
+        by_part(independent_systems(analysis_.symbolic, analysis_.form), n);
+    GivenBasis given(matrix(), map(operation), operation, by_systems(basis, n, systems));
+    basis = given.corrected([&](std::span<double> all) { solve(all, transposed); });
   });
-  return given_basis(
-      matrix(), map(operation), operation,
-      by_systems(basis, n,
-                 by_part(independent_systems(analysis_.symbolic, analysis_.form), n)));
+  return basis;
 }
 
 }  // namespace espalier::solver

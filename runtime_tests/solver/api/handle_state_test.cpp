@@ -164,5 +164,26 @@ TEST(HandleState, RightHandSidesMayBeAnywhereInTheRange) {
   }
 }
 
+// (. a .; b . .; . . .): the scale of what is matched with nothing means nothing.
+TEST(HandleState, NullVectorsHoldInTheScalingThatWasGiven) {
+  for (const int exponent : {-200, -80, 0, 80, 200}) {
+    const Triplets matrix{3,
+                          ESPALIER_SOLVER_GENERAL,
+                          {0, 1},
+                          {1, 0},
+                          {std::ldexp(4.0, exponent), std::ldexp(-2.0, 60 - exponent)}};
+    const Handle solver = factored(matrix.input());
+    ASSERT_EQ(statistics_of(solver).null_space, 1);
+    for (const std::int32_t transposed : {0, 1}) {
+      std::vector<double> vector(3);
+      ASSERT_EQ(
+          espalier_solver_read_null_space(solver.get(), transposed, vector.data(), 3), 0)
+          << espalier_solver_last_error();
+      EXPECT_NEAR(std::abs(vector[2]), 1, 1e-12) << exponent;
+      EXPECT_LT(std::abs(vector[0]) + std::abs(vector[1]), 1e-7) << exponent;
+    }
+  }
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::solver
