@@ -148,13 +148,14 @@ template <class Numbers>
 void give_null_space(const Cluster& cluster, const SolveOptions& options,
                      typename Numbers::Solver& system) {
   const Solver& solver = Numbers::factoring(system);
-  if (options.null_space.empty() || solver.null_space() == 0) return;
+  if (options.null_space.empty()) return;
   const auto write = [&] {
     const auto basis = Numbers::null_space(system);
     if (cluster.rank() == 0)
       Numbers::write(options.null_space, basis, solver.analysis().symbolic.size);
   };
-  if (cluster.rank() == 0) return write_null_space(options, write);
+  if (cluster.rank() == 0) return write_null_space(options, solver.null_space(), write);
+  if (solver.null_space() == 0) return;
   try {
     write();
   } catch (const InvalidInput&) {

@@ -81,11 +81,9 @@ namespace {
 void give_complex_results(const SolveOptions& options, ComplexSolver& solver,
                           SolveRun& run) {
   if (options.determinant) run.complex_determinant = solver.determinant();
-  if (!options.null_space.empty() && solver.solver().null_space() > 0)
-    write_null_space(options, [&] {
-      solver::write_complex_vectors(options.null_space, null_space(solver),
-                                    solver.order());
-    });
+  write_null_space(options, solver.solver().null_space(), [&] {
+    solver::write_complex_vectors(options.null_space, null_space(solver), solver.order());
+  });
   if (options.schur.empty()) return;
   run.right_hand_sides = 0;
   run.solution.doubts.singular = solver.solver().singular();

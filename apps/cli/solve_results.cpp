@@ -97,8 +97,11 @@ std::vector<std::int32_t> kept_variables(const SolveOptions& options,
                   [&] { return read_variables(options.schur, order); });
 }
 
-void write_null_space(const SolveOptions& options, const std::function<void()>& write) {
+void write_null_space(const SolveOptions& options, std::int64_t dimension,
+                      const std::function<void()>& write) {
+  if (options.null_space.empty()) return;
   try {
+    if (dimension == 0) throw Error("the factorisation found no null vectors");
     write();
   } catch (const InvalidInput&) {  // of the file, too
     throw;
@@ -111,13 +114,12 @@ void write_null_space(const SolveOptions& options, const std::function<void()>& 
 void give_results(const SolveOptions& options, solver::Solver& solver, SolveRun& run) {
   if (options.determinant) run.determinant = solver.determinant();
   const solver::Symbolic& symbolic = solver.analysis().symbolic;
-  if (!options.null_space.empty() && solver.null_space() > 0)
-    write_null_space(options, [&] {
-      const auto of_it = solver.of_transposed() ? solver::Operation::kTransposed
-                                                : solver::Operation::kPlain;
-      solver::write_vectors(options.null_space, solver.null_space_basis(of_it),
-                            symbolic.size);
-    });
+  write_null_space(options, solver.null_space(), [&] {
+    const auto of_it = solver.of_transposed() ? solver::Operation::kTransposed
+                                              : solver::Operation::kPlain;
+    solver::write_vectors(options.null_space, solver.null_space_basis(of_it),
+                          symbolic.size);
+  });
   if (options.schur.empty()) return;
   run.right_hand_sides = 0;
   run.solution.doubts.singular = solver.singular();

@@ -25,7 +25,8 @@ void check_results(const SolveOptions& options);
 /// Writes what --null-space asks for. Where no basis is found, one line on standard error
 /// says so: what else the run has found is told all the same.
 /// @throws InvalidInput, FileError
-void write_null_space(const SolveOptions& options, const std::function<void()>& write);
+void write_null_space(const SolveOptions& options, std::int64_t dimension,
+                      const std::function<void()>& write);
 
 /// After the factorisation: writes the files that were asked for, fills
 /// SolveRun::determinant. @throws FileError

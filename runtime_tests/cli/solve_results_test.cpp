@@ -94,5 +94,15 @@ TEST(SolveResults, WritesABasisOfTheNullSpace) {
   for (std::size_t k = 0; k < 12; ++k) EXPECT_NEAR(basis[k], basis[k / 3 * 3], 1e-12);
 }
 
+TEST(SolveResults, SaysWhereThereIsNoNullSpace) {
+  Entries diagonal{3, {}};
+  for (const int k : {0, 1, 2}) diagonal.add(k, k, k + 1);
+  const TemporaryFile matrix(diagonal.text("symmetric")), out("of another run");
+  const Outcome outcome = solve({matrix.path(), "--null-space", out.path()});
+  EXPECT_EQ(outcome.status, 0);
+  expect_says(outcome, "no null vectors");
+  EXPECT_EQ(out.text(), "of another run");
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test
