@@ -249,7 +249,8 @@ SymmetricMatrix read_matrix_market(const std::string& path) {
 
 InputMatrix read_matrix(const std::string& path) {
   if (is_rutherford_boeing(path)) return read_rutherford_boeing(path);
-  return std::get<InputMatrix>(MatrixMarketReader(path, Accepted::kReal).read());
+  return std::get<InputMatrix>(
+      with_finite_sums(MatrixMarketReader(path, Accepted::kReal).read(), path));
 }
 
 InputMatrix read_matrix(TextReader&& text) {
@@ -258,8 +259,9 @@ InputMatrix read_matrix(TextReader&& text) {
 }
 
 AnyMatrix read_any_matrix(const std::string& path) {
-  return is_rutherford_boeing(path) ? read_any_rutherford_boeing(path)
-                                    : MatrixMarketReader(path, Accepted::kAny).read();
+  return is_rutherford_boeing(path)
+             ? read_any_rutherford_boeing(path)
+             : with_finite_sums(MatrixMarketReader(path, Accepted::kAny).read(), path);
 }
 
 }  // namespace espalier::solver

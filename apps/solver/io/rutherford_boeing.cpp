@@ -295,11 +295,12 @@ bool is_rutherford_boeing(const std::string& path) {
 }
 
 InputMatrix read_rutherford_boeing(const std::string& path) {
-  return std::get<InputMatrix>(RutherfordBoeingReader(path, false).read());
+  return std::get<InputMatrix>(
+      with_finite_sums(RutherfordBoeingReader(path, false).read(), path));
 }
 
 AnyMatrix read_any_rutherford_boeing(const std::string& path) {
-  return RutherfordBoeingReader(path, true).read();
+  return with_finite_sums(RutherfordBoeingReader(path, true).read(), path);
 }
 
 }  // namespace espalier::solver

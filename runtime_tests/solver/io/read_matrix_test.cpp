@@ -74,6 +74,14 @@ TEST(ReadMatrix, SaysWhatItDoesNotRead) {
             std::string::npos);
 }
 
+TEST(ReadMatrix, NamesTheEntryWhoseValuesAddUpToNoNumber) {
+  const std::string message =
+      message_for("real general\n2 2 3\n1 1 3\n2 1 1e308\n2 1 1e308\n");
+  EXPECT_NE(message.find(".mtx: the sum of the values at (2, 1) is outside the range"),
+            std::string::npos)
+      << message;
+}
+
 TEST(ReadMatrix, GivesBackRandomMatricesInAnyOrderOfEntries) {
   std::mt19937 random(5);
   for (int instance = 0; instance < 300; ++instance) {
