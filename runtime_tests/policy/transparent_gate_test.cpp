@@ -107,6 +107,27 @@ TEST(HandleGate, CopiesByStarPUEndToo) {
   EXPECT_EQ(report["booked_peak_bytes"], 6 * kMiB);
 }
 
+// StarPU's copies and the tasks that follow them come to have the same addresses: whoever
+// waits for a copy has its memory at once.
+TEST(HandleGate, TasksInThePlaceOfStarPUsCopiesEndOnce) {
+  std::atomic<int> sum = 0;
+  const auto report = run_bounded(kBound, [&] {
+    static starpu_codelet write = writing_codelet(), read = reading_codelet();
+    for (int i = 0; i < 60; ++i) {
+      const starpu_data_handle_t from = temporary(kMiB), to = temporary(kMiB);
+      ASSERT_EQ(submit(write, nullptr, {from}), 0);
+      ASSERT_EQ(starpu_data_cpy(to, from, i % 2, nullptr, nullptr), 0);
+      ASSERT_EQ(submit(read, &sum, {to}), 0);
+      starpu_data_unregister_submit(from);
+      starpu_data_unregister_submit(to);
+    }
+  });
+  EXPECT_EQ(sum, 60);
+  expect_kept(report);
+  EXPECT_EQ(report["gated_tasks"], 60 * 3);
+  EXPECT_EQ(report["least_bytes"], 2 * kMiB);
+}
+
 TEST(HandleGate, CommutingTasksStayInsideTheBound) {
   const auto report = run_bounded(kBound, [&] {
     static starpu_codelet write = writing_codelet(), increment = incrementing_codelet();

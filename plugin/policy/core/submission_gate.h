@@ -76,6 +76,8 @@ class SubmissionGate {
   /// StarPU's needs no place in the order that works for the sake of one that has one.
   [[nodiscard]] bool provides(std::span<const DataAccess> accesses) const;
   [[nodiscard]] Op find(const void* task) const { return banker_.find(task); }
+  /// Of its submission: grows from each to the next.
+  [[nodiscard]] std::uint64_t number(Op op) const { return banker_.number(op); }
   /// The program waits for tasks: what it releases afterwards it could not release
   /// before.
   void program_waits() { banker_.program_waits(); }

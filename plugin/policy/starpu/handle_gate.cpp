@@ -1,5 +1,5 @@
 // The way of a task through the gate. What happens when nothing goes on is in
-// handle_gate_stall.cpp.
+// handle_gate_stall.cpp; blocks are in handle_gate_blocks.cpp.
 
 #include "policy/starpu/handle_gate.h"
 
@@ -19,14 +19,12 @@ namespace {
 // Buffers that are filled again for every task, in the thread that submits or executes.
 thread_local std::vector<DataAccess> data_of_task;
 
-// Whether this thread has freed blocks that are pending. Its address is the thread's
-// name.
-thread_local bool has_pending_frees = false;
-
-// The task that this thread's worker runs, once its data were allocated for it.
+// The task that this thread's worker runs. Addresses of tasks are used again: `next` is
+// the number that none submitted until it started has.
 struct Running {
   const starpu_task* task = nullptr;
-  SubmissionGate::Op op = SubmissionGate::Op::kNone;
+  SubmissionGate::Op op = SubmissionGate::Op::kNone;  // if data were allocated for it
+  std::uint64_t next = 0;
 };
 thread_local Running running;
 
@@ -106,8 +104,9 @@ void HandleGate::follow(const starpu_task& task) {
   const SubmissionGate::Op op = gate_.submit(&task, data_of_task);
   application_waits_ = false;
   ++changes_;
-  if (op != SubmissionGate::Op::kNone && gate_.footprint(op) > gate_.bound())
-    refuse_too_large(op, task);
+  if (op == SubmissionGate::Op::kNone) return;
+  next_number_ = gate_.number(op) + 1;
+  if (gate_.footprint(op) > gate_.bound()) refuse_too_large(op, task);
 }
 
 bool HandleGate::ready(starpu_task& task) {
@@ -129,13 +128,14 @@ void HandleGate::taken(const starpu_task& task) {
 }
 
 void HandleGate::fetched(const starpu_task& task) {
+  running = {&task, SubmissionGate::Op::kNone, next_number_};
   if (is_fetching()) ++fetched_;
   const std::vector<FetchedBlock>& blocks = fetch_ends();
   if (!has_data(task) || (blocks.empty() && !may_spill())) return;
   std::unique_lock lock(mutex_);
   end_own_frees();
   const SubmissionGate::Op op = gate_.find(&task);
-  running = {&task, op};
+  running.op = op;
   // There blocks also pass from datum to datum without having been freed.
   if (gate_.evicts()) {
     thread_local std::vector<FetchedBlock> own;
@@ -172,8 +172,9 @@ Admitted HandleGate::ended(const starpu_task& task) {
   }
   std::unique_lock lock(mutex_);
   end_own_frees();
-  const SubmissionGate::Op op = running.task == &task ? running.op : gate_.find(&task);
-  running = {};
+  const Running started = std::exchange(running, {});
+  const bool known = started.task == &task && started.op != SubmissionGate::Op::kNone;
+  const SubmissionGate::Op op = known ? started.op : gate_.find(&task);
   if (!bypassing_.empty()) bypassing_.erase(&task);
   if (op == SubmissionGate::Op::kNone) return {};
   if (gate_.unplaced(op)) {
@@ -188,9 +189,13 @@ Admitted HandleGate::ended(const starpu_task& task) {
 
 Admitted HandleGate::ended_unseen(const starpu_task* task) {
   end_pending_frees();
+  const Running started = std::exchange(running, {});
+  if (started.task != task) return {};
   std::unique_lock lock(mutex_);
   const SubmissionGate::Op op = gate_.find(task);
-  if (op == SubmissionGate::Op::kNone || !gate_.started(op)) return {};
+  const bool another =
+      op != SubmissionGate::Op::kNone && gate_.number(op) >= started.next;
+  if (op == SubmissionGate::Op::kNone || another) return {};
   return end(lock, op);
 }
 
@@ -226,60 +231,6 @@ void HandleGate::changed() {
   trace_->memory(time, gate_.booked(),
                  measured_ ? std::optional(gate_.allocated_now()) : std::nullopt);
   trace_->held(time, static_cast<std::int64_t>(gate_.held()));
-}
-
-void HandleGate::allocated(const void* block, std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
-  gate_.allocated(block, static_cast<Bytes>(bytes), false);
-}
-
-void HandleGate::allocated_for_message(const void* block, std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
-  gate_.allocated_for_message(block, static_cast<Bytes>(bytes));
-}
-
-std::uint32_t HandleGate::freeing(const void* block, bool evicted) {
-  ++frees_;
-  const std::scoped_lock lock(mutex_);
-  return gate_.freeing(block, evicted);
-}
-
-void HandleGate::freed(std::uint32_t token) {
-  const std::scoped_lock lock(mutex_);
-  gate_.left(token);
-  pending_frees_.push_back({token, &has_pending_frees, now()});
-  has_pending_frees = true;
-}
-
-bool HandleGate::frees_are_pending() { return has_pending_frees; }
-
-void HandleGate::end_pending_frees() {
-  if (!has_pending_frees) return;
-  const std::scoped_lock lock(mutex_);
-  end_own_frees();
-}
-
-void HandleGate::end_own_frees() {
-  if (!has_pending_frees) return;
-  has_pending_frees = false;
-  (void)end_pending_frees(&has_pending_frees, 0);
-}
-
-// What this thread freed, and what any thread freed before that time. Held tasks cannot
-// be queued here: this can be a thread of the application. @return how many they were
-std::int64_t HandleGate::end_pending_frees(const void* thread, Seconds before) {
-  const auto gone = [&](const PendingFree& block) {
-    return block.thread == thread || block.since < before;
-  };
-  bool given_back = false;
-  for (const PendingFree& block : pending_frees_)
-    if (gone(block)) given_back = gate_.freed(block.token) || given_back;
-  const std::size_t count = std::erase_if(pending_frees_, gone);
-  if (given_back) {
-    changed();
-    if (gate_.holds()) room_ = true;
-  }
-  return static_cast<std::int64_t>(count);
 }
 
 ApplicationData HandleGate::application_data() const {

@@ -69,7 +69,8 @@ class HandleGate final : private AllocationObserver {
   /// In the same thread: they are in memory.
   void fetched(const starpu_task& task);
   [[nodiscard]] Admitted ended(const starpu_task& task);
-  /// The same for a task that StarPU may have destroyed by now.
+  /// The same for the last one fetched in this thread, which StarPU may have destroyed by
+  /// now.
   [[nodiscard]] Admitted ended_unseen(const starpu_task* task);
   /// The application waits for tasks.
   void application_waits();
@@ -156,6 +157,7 @@ class HandleGate final : private AllocationObserver {
   bool measured_ = false;
   std::atomic<bool> reduces_ = false;  // a task has contributed to a reduction
   std::atomic<bool> room_ = false;     // memory has been given back since admit_held()
+  std::atomic<std::uint64_t> next_number_ = 0;  // of a task to be submitted
   std::atomic<std::int64_t> bypassed_ = 0, late_frees_ = 0;
   std::atomic<Bytes> needed_to_overtake_ = 0;
   std::atomic<std::int64_t> taken_ = 0, fetched_ = 0;  // tasks with data

@@ -168,11 +168,14 @@ void Session::taken(const starpu_task& task) {
 }
 
 Admitted Session::starts(const starpu_task& task) {
-  if (gate_) gate_->fetched(task);
   const int worker = starpu_worker_get_id();
-  if (worker < 0) return {};
+  if (worker < 0) {
+    if (gate_) gate_->fetched(task);
+    return {};
+  }
   Tally& tally = tallies_[static_cast<std::size_t>(worker)];
   Admitted admitted = end_unseen(tally);
+  if (gate_) gate_->fetched(task);
   if (timed_) {
     tally.start = now();
     gap_.starts(tally.start);
