@@ -15,6 +15,9 @@ namespace {
 // oldest ones are what the order of submission needs next; letting later ones overtake
 // fills memory with data that nobody can use yet.
 constexpr std::size_t kTried = 8;
+// The same when nothing runs: the first may be waiting for what lets later ones start.
+// There can be as many as the program has submitted, each time a task ends.
+constexpr std::size_t kTriedWhenIdle = 64;
 
 }  // namespace
 
@@ -119,10 +122,14 @@ bool SubmissionGate::ready(Op op, Seconds now) {
   return false;
 }
 
-void SubmissionGate::admit_held(Seconds now, std::vector<void*>& admitted) {
+void SubmissionGate::admit_held(Seconds now, std::vector<void*>& admitted, bool all) {
   held_.count_to(now);
   std::vector<Op> refused;
-  while (!held_.empty() && (refused.size() < kTried || rule().running() == 0)) {
+  const auto tries_another = [&] {
+    const bool idle = rule().running() == 0;
+    return refused.size() < (idle ? kTriedWhenIdle : kTried) || (idle && all);
+  };
+  while (!held_.empty() && tries_another()) {
     const Op op = held_.take_first();
     if (banker_.try_start(op))
       admitted.push_back(banker_.task(op));

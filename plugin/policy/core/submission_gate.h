@@ -89,8 +89,9 @@ class SubmissionGate {
   /// The task starts whatever the gate says.
   void start(Op op) { banker_.start(op); }
   [[nodiscard]] bool started(Op op) const { return rule().started(op); }
-  /// Appends held tasks that may start now. Call after release, end and freed.
-  void admit_held(Seconds now, std::vector<void*>& admitted);
+  /// Appends held tasks that may start now. Call after release, end and freed. Only the
+  /// first ones are tried; where nothing runs and `all`, every one until one may start.
+  void admit_held(Seconds now, std::vector<void*>& admitted, bool all = true);
 
   /// Nothing that has started has not ended, tasks are held, and no message comes before
   /// them, for which another process may have to work first.

@@ -202,7 +202,7 @@ Admitted HandleGate::ended_unseen(const starpu_task* task) {
 Admitted HandleGate::end(std::unique_lock<BriefMutex>& lock, SubmissionGate::Op op) {
   Admitted admitted;
   gate_.end(op);
-  if (gate_.holds()) gate_.admit_held(now(), admitted);
+  if (gate_.holds()) gate_.admit_held(now(), admitted, false);
   changed();
   lock.unlock();
   return admitted;
@@ -219,7 +219,7 @@ Admitted HandleGate::admit_held() {
   Admitted admitted;
   const std::scoped_lock lock(mutex_);
   room_ = false;
-  gate_.admit_held(now(), admitted);
+  gate_.admit_held(now(), admitted, false);
   if (!admitted.empty()) changed();
   return admitted;
 }

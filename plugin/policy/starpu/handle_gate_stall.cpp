@@ -93,7 +93,7 @@ std::optional<Admitted> HandleGate::wait_for_admitted() {
       look_for_stuck_fetches();
       late_frees_ += end_pending_frees(nullptr, now() - kFreeReturns);
       Admitted admitted;
-      if (room_.exchange(false)) gate_.admit_held(now(), admitted);
+      if (room_.exchange(false) || changes_ == seen) gate_.admit_held(now(), admitted);
       if (admitted.empty() && others_go_on(lock)) since = now();
       if (admitted.empty() && gate_.holds() && changes_ == seen && !goes_on()) {
         admitted = act_on_stall(now() - since);

@@ -188,6 +188,37 @@ TEST(SubmissionGate, HoldsATaskThatCameBeforeOneWhichMemoryDoesNotSufficeFor) {
   EXPECT_EQ(gate.report().least, 130);
 }
 
+// Behind one that runs stand one that is not ready, many that would leave it no room, and
+// one that would: held all of them. @return what is let in when the first has ended
+std::vector<void*> let_in_behind(std::uintptr_t many, bool all) {
+  SubmissionGate gate(100, false);
+  const Op running = submit(gate, 0, 0, 95);
+  gate.release(handle(0));
+  submit(gate, 1, 1, 60);
+  gate.release(handle(1));
+  EXPECT_TRUE(gate.ready(running, 0));
+  const std::uintptr_t last = 2 + 2 * many;
+  std::vector<Op> ops;
+  for (std::uintptr_t t = 2; t < last; t += 2) {
+    ops.push_back(submit(gate, t, t, 50));
+    submit(gate, t + 1, t, 50);
+    gate.release(handle(t));
+  }
+  ops.push_back(submit(gate, last, last, 10));
+  gate.release(handle(last));
+  for (const Op op : ops) EXPECT_FALSE(gate.ready(op, 0));
+  gate.end(running);
+  std::vector<void*> admitted;
+  gate.admit_held(0, admitted, all);
+  return admitted;
+}
+
+TEST(SubmissionGate, TriesTheFirstOfManyHeldTasksEachTimeAndAllWhenAskedTo) {
+  EXPECT_EQ(let_in_behind(60, false), tasks({122}));
+  EXPECT_EQ(let_in_behind(70, false), tasks({}));
+  EXPECT_EQ(let_in_behind(70, true), tasks({142}));
+}
+
 TEST(SubmissionGate, AccountsForTheTimeOfTasksThatWait) {
   SubmissionGate gate(10, true);
   const Op first = submit(gate, 0, 0, 10);
