@@ -167,12 +167,18 @@ void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "One JSON object on standard output, nothing else");
 }
 
+bool writes_results() {
+#ifdef ESPALIER_WITH_MPI
+  return launch().rank == 0;
+#else
+  return true;
+#endif
+}
+
 CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
                         const std::string& help) {
   const auto check = [](const std::string& text) -> std::string {
-#ifdef ESPALIER_WITH_MPI
-    if (launch().rank != 0) return {};
-#endif
+    if (!writes_results()) return {};
     try {
       check_output(text);
     } catch (const FileError& error) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/options.h"
 #include "cli/remedy.h"
 #include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
@@ -35,6 +36,10 @@ void check_file(const std::string& option, const std::string& path) {
   } catch (const FileError& error) {
     throw Refused(fmt::format("{} {}", option, error.what()), drop_option(option));
   }
+}
+
+void check_result(const std::string& option, const std::string& path) {
+  if (writes_results()) check_file(option, path);
 }
 
 void check_runtime(const solver::RuntimeOptions& options) {

@@ -226,10 +226,10 @@ void check_save(const std::string& save, const std::string& out) {
 }
 
 void check_paths(const SolveOptions& options) {
-  if (!options.out.empty()) check_file("--out", options.out);
-  if (!options.trace.empty()) check_file("--trace", options.trace);
+  if (!options.out.empty()) check_result("--out", options.out);
+  if (!options.trace.empty()) check_result("--trace", options.trace);
   if (!options.save.empty()) check_save(options.save, options.out);
-  if (!options.page.empty()) check_file("--report", options.page);
+  if (!options.page.empty()) check_result("--report", options.page);
   const std::string& directory = options.solver.out_of_core;
   if (directory.empty()) return;
   check_directory("--out-of-core", directory);

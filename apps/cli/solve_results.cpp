@@ -45,7 +45,7 @@ void add_results(CLI::App& app, SolveOptions& options) {
 }
 
 void check_results(const SolveOptions& options) {
-  if (!options.null_space.empty()) check_file("--null-space", options.null_space);
+  if (!options.null_space.empty()) check_result("--null-space", options.null_space);
   if (options.schur.empty()) return;
   if (options.out.empty())
     throw Refused(fmt::format("--schur {}: --out says where the Schur complement goes",

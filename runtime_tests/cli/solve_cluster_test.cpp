@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -326,6 +327,27 @@ TEST(SolveOnCluster, WritesTheBasisOfTheNullSpaceThatOneProcessFinds) {
     for (int k = 0; k < 2 * kPoints; ++k)
       ASSERT_NEAR(v[k], v[k / kPoints * kPoints], 1e-10) << k;
   }
+}
+
+// As on another host: the second process does not see what the first one reads and
+// writes.
+TEST(SolveOnCluster, WritesResultsWhereTheFirstProcessSeesTheirDirectory) {
+  const std::filesystem::path here = TemporaryFile("").path() + ".here";
+  std::filesystem::create_directories(here / "results");
+  std::ofstream(here / "matrix.mtx") << wind(9, 9).text("general");
+  const std::vector<std::string> solve = {
+      ESPALIER,        "solve",      "matrix.mtx",        "--out",
+      "results/x.mtx", "--report",   "results/page.html", "--null-space",
+      "results/n.mtx", "--workers=1"};
+  std::vector<std::string> job = {"-n", "1", "-wdir", here.string()};
+  job.insert(job.end(), solve.begin(), solve.end());
+  job.insert(job.end(), {":", "-n", "1", "-wdir", "/"});
+  job.insert(job.end(), solve.begin(), solve.end());
+  const Outcome outcome = run(job);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(here / "results/x.mtx"));
+  EXPECT_TRUE(std::filesystem::exists(here / "results/page.html"));
+  std::filesystem::remove_all(here);
 }
 
 TEST(SolveOnCluster, SavesAPartForEachProcessAndLoadsThemAgain) {
