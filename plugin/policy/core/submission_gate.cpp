@@ -93,10 +93,10 @@ SubmissionGate::Datum SubmissionGate::datum_for(const DataAccess& access,
   }
   // What is in memory of a handle that was released is on its way out.
   const bool there = access.block != nullptr && !banker_.was_released(access.handle);
-  if (!there && access.size <= 0) return Datum::kNone;
-  const Datum datum = there ? adopt(access) : add(access, access.size, false);
-  if (datum != Datum::kNone) sequential += rule().size(datum);
-  return datum;
+  if (there) return adopt(access, sequential);
+  if (access.size <= 0) return Datum::kNone;
+  sequential += access.size;
+  return add(access, access.size, false);
 }
 
 SubmissionGate::Datum SubmissionGate::add(const DataAccess& access, Bytes size,

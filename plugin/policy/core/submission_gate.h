@@ -187,7 +187,7 @@ class SubmissionGate {
   Op submit(const void* task, std::span<const DataAccess> accesses, bool message);
   Datum datum_for(const DataAccess& access, Bytes& sequential);
   Datum add(const DataAccess& access, Bytes size, bool in_memory);
-  Datum adopt(const DataAccess& access);
+  Datum adopt(const DataAccess& access, Bytes& sequential);
   [[nodiscard]] bool in_memory(Datum datum, const DataAccess& access) const;
   void hold(Op op) { held_.hold(op, banker_.number(op)); }
 

@@ -8,13 +8,15 @@ namespace espalier::policy {
 
 // A datum that is in memory already, and was not allocated for a task: it counts from now
 // on. kNone when the block is unknown (the application's own), or somebody's already (a
-// part of partitioned data).
-SubmissionGate::Datum SubmissionGate::adopt(const DataAccess& access) {
+// part of partitioned data). A sequential run has blocks from outside from their
+// allocation on, when tasks may have been waiting for room that come before this one.
+SubmissionGate::Datum SubmissionGate::adopt(const DataAccess& access, Bytes& sequential) {
   const Block block = ledger_.at(access.block);
   if (block == Block::kNone || ledger_.owner(block) == Owner::kOwned) return Datum::kNone;
-  const Owner before = ledger_.owner(block);
-  book_beside(before, -ledger_.fetch(block));
+  const bool counted = ledger_.owner(block) == Owner::kOutside;
+  banker_.book_beside(-ledger_.fetch(block));
   const Datum datum = add(access, ledger_.bytes(block), true);
+  if (!counted) sequential += rule().size(datum);
   if (measured_) ledger_.give(block, datum);
   return datum;
 }

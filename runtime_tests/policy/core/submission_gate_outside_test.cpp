@@ -37,6 +37,16 @@ TEST(SubmissionGate, CountsDataFromOutsideOnceWhenATaskUsesThem) {
   EXPECT_EQ(gate.outside(), 0);
 }
 
+TEST(SubmissionGate, HasDataFromOutsideBeforeTheFirstTaskThatUsesThem) {
+  SubmissionGate gate(60, true);
+  gate.allocated_outside(block(0), 60);
+  const Op before = submit(gate, 0, 1, 50);
+  gate.release(handle(1));
+  submit(gate, 1, 0, 60, block(0));
+  EXPECT_FALSE(gate.ready(before, 0));
+  EXPECT_EQ(gate.report().least, 110);
+}
+
 // Its data were nowhere when it was submitted.
 TEST(SubmissionGate, FindsTheDataOfATaskInBlocksFromOutside) {
   SubmissionGate gate(100, true);
