@@ -65,7 +65,9 @@ TEST_F(RunStops, AtOnceForATaskThatIsLargerThanTheBound) {
                   }),
       testing::KilledBySignal(SIGABRT),
       "bound of 8.0 MiB .ESPALIER_MEMORY. cannot be kept: task \"large\" works on "
-      "9.0 MiB at once. At least that much is needed");
+      "9.0 MiB at once. At least that much is needed, with a disk, too. "
+      "ESPALIER_ON_OVERFLOW=warn goes on over the bound, and with ESPALIER_REPORT=- says "
+      "at the end what would have sufficed\\.");
   const auto report = read_json(report_file());
   ASSERT_FALSE(report.is_discarded());
   EXPECT_EQ(report["bound_bytes"], 8 * kMiB);

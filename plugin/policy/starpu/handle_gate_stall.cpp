@@ -40,17 +40,16 @@ constexpr Seconds kLongestLook = 1.5;
 
 constexpr std::string_view kHowToLearn =
     ". ESPALIER_ON_OVERFLOW=warn goes on over the bound, and with ESPALIER_REPORT=- says "
-    "at "
-    "the end what would have sufficed; =disk spills";
+    "at the end what would have sufficed";
+constexpr std::string_view kOrSpill = "; =disk spills";
 
 }  // namespace
 
 void HandleGate::refuse_too_large(SubmissionGate::Op op, const starpu_task& task) {
   const std::string text = fmt::format(
       "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
-      "works on {} at once. At least that much is needed",
+      "works on {} at once. At least that much is needed, with a disk, too",
       format_size(gate_.bound()), name_of(task), format_size(gate_.footprint(op)));
-  // No disk helps: a task needs all its data in memory.
   if (settings_.on_overflow != Overflow::kWarn)
     throw BoundBroken(text + std::string(kHowToLearn));
   if (!warned_)
@@ -168,8 +167,9 @@ Admitted HandleGate::act_on_stall(Seconds still) {
     return {};
   if (overtakes())
     needed_to_overtake_ = std::max<Bytes>(needed_to_overtake_, gate_.needed_now());
-  if (settings_.on_overflow == Overflow::kAbort || gate_.evicts())
-    throw BoundBroken(overflow_text() + (gate_.evicts() ? "" : std::string(kHowToLearn)));
+  if (gate_.evicts()) throw BoundBroken(overflow_text());
+  if (settings_.on_overflow == Overflow::kAbort)
+    throw BoundBroken(fmt::format("{}{}{}", overflow_text(), kHowToLearn, kOrSpill));
   Admitted admitted;
   go_on(admitted);
   changed();
