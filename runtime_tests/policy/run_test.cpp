@@ -96,6 +96,36 @@ TEST_F(RunStops, WhenDataAreNeverReleased) {
   EXPECT_EQ(report["tasks"], 2);
 }
 
+// The reader of what has been written waits for a task that comes later.
+TEST_F(RunStops, WhenTheOrderOfSubmissionWouldFitAndIsNotFollowed) {
+  EXPECT_EXIT(run_bounded("4MiB",
+                          [] {
+                            static starpu_codelet write = writing_codelet(),
+                                                  read = reading_codelet();
+                            const starpu_data_handle_t first = temporary(3 * kMiB);
+                            starpu_tag_declare_deps(2, 1, 1);
+                            submit(write, nullptr, {first});
+                            std::atomic<int> sum = 0;
+                            starpu_task* const reader = make_task(read, &sum);
+                            reader->handles[0] = first;
+                            reader->use_tag = 1;
+                            reader->tag_id = 2;
+                            EXPECT_EQ(starpu_task_submit(reader), 0);
+                            starpu_data_unregister_submit(first);
+                            starpu_task* const later = make_task(write, nullptr);
+                            later->handles[0] = temporary(3 * kMiB);
+                            later->use_tag = 1;
+                            later->tag_id = 1;
+                            EXPECT_EQ(starpu_task_submit(later), 0);
+                            starpu_task_wait_for_all();
+                          }),
+              testing::KilledBySignal(SIGABRT),
+              "3.0 MiB are held by data that tasks before it are to work on, which wait "
+              "for later ones or for the program .tags, dependencies, what it has "
+              "acquired.. The order of submission, which they do not follow, needs "
+              "3.0 MiB so far");
+}
+
 // StarPU does not tell when the copy ends: it must not be taken for a task that runs.
 TEST_F(RunStops, WhenDataAreNeverReleasedAndStarPUHasCopiedSome) {
   EXPECT_EXIT(run_bounded("8MiB",

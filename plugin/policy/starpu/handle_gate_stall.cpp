@@ -222,6 +222,13 @@ std::string HandleGate::overflow_text() const {
                       "data that commute (STARPU_COMMUTE) before them. For that order {} "
                       "are needed; that of submission needs {} so far",
                       format_size(booked + missing), format_size(gate_.report().least));
+  const Bytes least = gate_.report().least;
+  if (!gate_.first_is_held() && least <= gate_.bound())
+    return text + fmt::format(
+                      "tasks before it are to work on, which wait for later ones or for "
+                      "the program (tags, dependencies, what it has acquired). The order "
+                      "of submission, which they do not follow, needs {} so far",
+                      format_size(least));
   const std::string outside =
       gate_.outside() == 0
           ? ""
