@@ -83,8 +83,16 @@ class Alike {
   std::vector<TensorFormat> format_;
 };
 
-void add_uses(const OperatorGraph& graph, const Operator& op, const RecipeStep& step,
-              Alike& alike) {
+// The shape of the first result of a step.
+const Shape& result_shape(const OperatorGraph& graph, const Operator& op,
+                          const Recipe& recipe, const RecipeStep& step) {
+  const Ingredient& result = step.outputs.at(0).value();
+  if (result.of == Ingredient::Of::kTemporary) return recipe.temporaries[result.number];
+  return graph.tensor(op.outputs.at(result.number).value()).shape;
+}
+
+void add_uses(const OperatorGraph& graph, const Operator& op, const Recipe& recipe,
+              const RecipeStep& step, Alike& alike) {
   const Manners manners = manners_of(step);
   std::optional<std::size_t> first;
   const auto use = [&](const std::optional<Ingredient>& ingredient) {
@@ -96,7 +104,7 @@ void add_uses(const OperatorGraph& graph, const Operator& op, const RecipeStep& 
     const Shape& shape = graph.tensors()[tensor].shape;
     if (manners != Manners::kAlike || shape.size() != 4) return;
     if (step.spec.kind == OperatorKind::kBinary && is_point(shape) &&
-        shape != graph.tensors()[index(*op.outputs.at(0))].shape)
+        shape != result_shape(graph, op, recipe, step))
       return;
     if (first) alike.join(*first, tensor);
     first = tensor;
@@ -129,7 +137,7 @@ std::vector<TensorFormat> choose_formats(const OperatorGraph& graph,
   Alike alike(graph);
   for (std::size_t i = 0; i < recipes.size(); ++i)
     for (const RecipeStep& step : recipes[i].steps)
-      add_uses(graph, graph.operators()[i], step, alike);
+      add_uses(graph, graph.operators()[i], recipes[i], step, alike);
   share_bytes(graph, alike);
   // The world outside knows the plain format only, and so do other processes.
   for (const Operator& op : graph.operators())

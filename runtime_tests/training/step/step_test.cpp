@@ -10,6 +10,7 @@
 #include "espalier/model/operator_tasks.h"
 #include "solver/runtime/runtime.h"
 #include "training/operators/dnnl_kernels.h"
+#include "training/step/draft.h"
 #include "training/step/initial_values.h"
 #include "training/step/input_values.h"
 #include "training/step/kernel_threads.h"
@@ -112,6 +113,21 @@ TEST(TrainingStep, LosesWhatTheOracleLoses) {
                   2e-5 * oracle.loss())
           << network.name << ", step " << step;
     }
+  }
+}
+
+// The gradient of the image is left out, so that of the weights is the first result.
+TEST(TrainingStep, MultipliesImagesOfOnePointByWeights) {
+  const solver::Runtime kept({.workers = 1});
+  Draft draft;
+  const TensorId x = draft.input({2, 5, 1, 1}), w = draft.parameter({1, 5, 1, 1});
+  const TrainingGraph training =
+      training_step(draft.build(draft.op("Mul", {x, w}, {2, 5, 1, 1})), Optimiser::kSgd);
+  const Ran ran = train(training, true, 1, 2);
+  OracleStep oracle(training, kOptions, kSeed);
+  for (int step = 0; step < 2; ++step) {
+    oracle.run(step);
+    EXPECT_NEAR(ran.losses[static_cast<std::size_t>(step)], oracle.loss(), 1e-5);
   }
 }
 
