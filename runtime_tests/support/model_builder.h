@@ -29,6 +29,15 @@ class ModelBuilder {
                                 .kept = true,
                                 .value = TensorValue::repeated(std::string(4, '\0'))});
   }
+  /// What training leaves alone.
+  TensorId literal(const std::string& name, Shape shape) {
+    return builder_.add_tensor({.name = name,
+                                .shape = std::move(shape),
+                                .role = TensorRole::kConstant,
+                                .kept = true,
+                                .trained = Trained::kNever,
+                                .value = TensorValue::repeated(std::string(4, '\0'))});
+  }
   TensorId integers(const std::string& name, const Shape& values) {
     return builder_.add_tensor({.name = name,
                                 .type = ElementType::kInt64,
@@ -49,8 +58,9 @@ class ModelBuilder {
     (void)builder_.add_operator(std::move(added));
     return y;
   }
-  OperatorGraph build(TensorId output) {
-    builder_.keep(output);
+  OperatorGraph build(TensorId output) { return build(std::vector{output}); }
+  OperatorGraph build(const std::vector<TensorId>& outputs) {
+    for (const TensorId output : outputs) builder_.keep(output);
     return std::move(builder_).build();
   }
 

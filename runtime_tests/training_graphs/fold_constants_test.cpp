@@ -51,6 +51,42 @@ TEST(FoldConstants, ComputesShapes) {
             (std::vector<std::int64_t>{7, -1}));
 }
 
+// Weights with other readers stay one with what they are seen as.
+TEST(FoldConstants, LeavesViewsOfWhatIsTrainedElsewhere) {
+  for (const bool shared : {false, true}) {
+    ModelBuilder model;
+    TensorId x = model.input("x", {2, 4});
+    const TensorId weight = model.weight("w", {4, 4});
+    const TensorId seen = model.op("Identity", {weight}, {4, 4});
+    x = model.op("MatMul", {x, seen}, {2, 4});
+    if (shared) x = model.op("MatMul", {x, weight}, {2, 4});
+    EXPECT_EQ(fold_constants(model.build(x)).size(), shared ? 3U : 1U);
+  }
+}
+
+TEST(FoldConstants, LeavesWeightsThatAreExpanded) {
+  ModelBuilder model;
+  const TensorId x = model.input("x", {2, 4});
+  const TensorId wide =
+      model.op("Expand", {model.weight("w", {1}), model.integers("s", {4})}, {4});
+  EXPECT_EQ(fold_constants(model.build(model.op("Mul", {x, wide}, {2, 4}))).size(), 2U);
+}
+
+// What is filled from a shape in the model is a weight, what from that of a tensor is not.
+TEST(FoldConstants, TellsWhatIsPartOfTheComputation) {
+  for (const bool from_tensor : {false, true}) {
+    ModelBuilder model;
+    const TensorId x = model.input("x", {2, 4});
+    const TensorId shape = from_tensor ? model.op("Shape", {x}, {2}, {}, kInt64)
+                                       : model.integers("shape", {2, 4});
+    const TensorId filled = model.op("ConstantOfShape", {shape}, {2, 4});
+    const OperatorGraph graph =
+        fold_constants(model.build(model.op("Add", {x, filled}, {2, 4})));
+    const Tensor& tensor = graph.tensor(*graph.op(operator_id(0)).inputs[1]);
+    EXPECT_EQ(tensor.trained, from_tensor ? Trained::kNever : Trained::kByRule);
+  }
+}
+
 TEST(FoldConstants, LeavesWhatDependsOnInputs) {
   const OperatorGraph graph = support::perceptron();
   EXPECT_EQ(fold_constants(graph).size(), graph.size());

@@ -173,6 +173,32 @@ TEST(TrainingGraph, TakesTheLossInPlaceOfTheLastSoftmax) {
   EXPECT_EQ(step.graph.storage(*grad.outputs[0]), *loss.outputs[1]);
 }
 
+TEST(TrainingGraph, TakesTheLossOfTheFirstOutputThatIsDeclared) {
+  ModelBuilder model;
+  const TensorId x =
+      model.op("MatMul", {model.input("x", {2, 8}), model.weight("w", {8, 4})}, {2, 4});
+  const TensorId y = model.op("MatMul", {x, model.weight("v", {4, 3})}, {2, 3});
+  const TrainingGraph step = training_graph(model.build({y, x}));
+  EXPECT_EQ(named(step, "loss").input(0), step.graph.find_tensor("MatMul1/y"));
+}
+
+TEST(TrainingGraph, TakesTheMeanOfSquaresOfOneValueASample) {
+  ModelBuilder model;
+  const TensorId y =
+      model.op("MatMul", {model.input("x", {2, 8}), model.weight("w", {8, 1})}, {2, 1});
+  const TrainingGraph step = training_graph(model.build(y));
+  EXPECT_EQ(named(step, "loss").type, "MeanSquareLoss");
+  EXPECT_EQ(step.graph.tensor(step.labels.at(0)).shape, (Shape{2, 1}));
+}
+
+TEST(TrainingGraph, TrainsNoPartOfTheComputation) {
+  ModelBuilder model;
+  const TensorId x =
+      model.op("MatMul", {model.input("x", {2, 8}), model.weight("w", {8, 4})}, {2, 4});
+  const TensorId y = model.op("Mul", {x, model.literal("c", {4})}, {2, 4});
+  EXPECT_EQ(training_graph(model.build(y)).parameters, 8 * 4);
+}
+
 TEST(TrainingGraph, ClipsAndKeepsGradients) {
   const TrainingGraph step =
       training_graph(perceptron(), {.clip_gradients = true, .keep_gradients = true});
@@ -224,6 +250,12 @@ TEST(TrainingGraph, HasGradientsOfManyInputs) {
 }
 
 TEST(TrainingGraph, NamesWhatCannotBeTrained) {
+  ModelBuilder one_class;
+  const TensorId score = one_class.op(
+      "MatMul", {one_class.input("x", {2, 8}), one_class.weight("w", {8, 1})}, {2, 1});
+  EXPECT_NE(error_of(one_class.build(one_class.op("Softmax", {score}, {2, 1})))
+                .find("'Softmax1' (Softmax): of tensor 'MatMul0/y' (2x1) it makes one"),
+            std::string::npos);
   EXPECT_EQ(error_of(chain_of({"Quux"})),
             "operator 'Quux1' (Quux): its gradient is not known, and tensor 'Conv0/y' "
             "(2x3x4x4) needs it");

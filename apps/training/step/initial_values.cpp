@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "training/step/random_numbers.h"
@@ -11,33 +12,48 @@ namespace {
 
 enum class Start : std::int8_t { kZeros, kOnes, kWeights, kTable };
 
-// By the first reader that says something.
+// By a reader; nothing: it does not say.
+std::optional<Start> start_for(const OperatorGraph& graph, const Operator& op,
+                               TensorId id, double& deviation) {
+  const Shape& shape = graph.tensor(id).shape;
+  const bool second = op.input(1) == id, first = op.input(0) == id;
+  const auto elements = static_cast<double>(element_count(shape));
+  if (op.type.starts_with("Conv") && second) {
+    const std::int64_t results = shape[op.type == "Conv" ? 0 : 1];
+    deviation = std::sqrt(2 * static_cast<double>(results) / elements);
+    return Start::kWeights;
+  }
+  if (op.type == "MatMul" && shape.size() == 1 && (first || second)) {
+    deviation = std::sqrt(2 / elements);
+    return Start::kWeights;
+  }
+  if ((op.type == "Gemm" || op.type == "MatMul") && shape.size() >= 2 &&
+      (first || second)) {
+    const bool transposed = op.integer(second ? "transB" : "transA", 0) != 0;
+    const std::size_t inner = shape.size() - (transposed == second ? 1 : 2);
+    deviation = std::sqrt(2 / static_cast<double>(shape[inner]));
+    return Start::kWeights;
+  }
+  if (op.type == "Gather" && first) return Start::kTable;
+  if (op.type.ends_with("Normalization") && second) return Start::kOnes;
+  if (op.type == "BatchNormalization" && op.input(4) == id) return Start::kOnes;
+  if (op.type == "Mul") return Start::kOnes;
+  return std::nullopt;
+}
+
+// By the first reader that says something, of the tensor or of what shows its elements.
 Start start_of(const OperatorGraph& graph, TensorId id, double& deviation) {
-  for (const OperatorId reader : graph.readers(id)) {
-    const Operator& op = graph.op(reader);
-    const Shape& shape = graph.tensor(id).shape;
-    const bool second = op.input(1) == id, first = op.input(0) == id;
-    const auto elements = static_cast<double>(element_count(shape));
-    if (op.type.starts_with("Conv") && second) {
-      const std::int64_t results = shape[op.type == "Conv" ? 0 : 1];
-      deviation = std::sqrt(2 * static_cast<double>(results) / elements);
-      return Start::kWeights;
+  std::vector<TensorId> seen = {id};
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    for (const OperatorId reader : graph.readers(seen[i])) {
+      const Operator& op = graph.op(reader);
+      if (const auto start = start_for(graph, op, seen[i], deviation)) return *start;
+      const auto shown = op.output(0);
+      if (!shown || op.input(0) != seen[i]) continue;
+      const bool moves =
+          op.type == "Transpose" || op.type == "Expand" || op.type == "Identity";
+      if (moves || graph.tensor(*shown).sharing == Sharing::kView) seen.push_back(*shown);
     }
-    if (op.type == "MatMul" && shape.size() == 1 && (first || second)) {
-      deviation = std::sqrt(2 / elements);
-      return Start::kWeights;
-    }
-    if ((op.type == "Gemm" || op.type == "MatMul") && shape.size() >= 2 &&
-        (first || second)) {
-      const bool transposed = op.integer(second ? "transB" : "transA", 0) != 0;
-      const std::size_t inner = shape.size() - (transposed == second ? 1 : 2);
-      deviation = std::sqrt(2 / static_cast<double>(shape[inner]));
-      return Start::kWeights;
-    }
-    if (op.type == "Gather" && first) return Start::kTable;
-    if (op.type.ends_with("Normalization") && second) return Start::kOnes;
-    if (op.type == "BatchNormalization" && op.input(4) == id) return Start::kOnes;
-    if (op.type == "Mul") return Start::kOnes;
   }
   return graph.tensor(id).shape.size() >= 2 ? Start::kTable : Start::kZeros;
 }

@@ -84,6 +84,12 @@ TensorId OperatorGraphBuilder::add_tensor(Tensor tensor, std::optional<Bytes> by
   return id;
 }
 
+void OperatorGraphBuilder::keep(TensorId id) {
+  Tensor& tensor = graph_.tensors_[index(id)];
+  tensor.kept = true;
+  if (!tensor.output) tensor.output = outputs_++;
+}
+
 void OperatorGraphBuilder::check(const Operator& op, TensorId id) const {
   if (index(id) >= graph_.tensors_.size())
     throw InvalidInput(fmt::format("{}: there is no tensor {}", label(op), index(id)));

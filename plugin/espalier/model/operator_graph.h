@@ -47,6 +47,13 @@ enum class Sharing : std::uint8_t {
   kOverwrite,  ///< the bytes of another tensor, which is gone when this one is written
 };
 
+/// Whether training changes a constant.
+enum class Trained : std::uint8_t {
+  kByRule,  ///< as training_graph() says
+  kNever,   ///< part of the computation, as a node of type Constant is
+  kAlways,  ///< whatever the rule says
+};
+
 struct Tensor {
   std::string name;
   ElementType type = ElementType::kFloat32;
@@ -55,6 +62,9 @@ struct Tensor {
   TensorRole role = TensorRole::kComputed;
   /// In memory to the end, whoever reads it last: outputs of the graph, weights.
   bool kept = false;
+  /// Its place among the outputs of the graph.
+  std::optional<std::size_t> output = {};
+  Trained trained = Trained::kByRule;  ///< of constants
   /// Of constants and initialised parameters.
   std::optional<TensorValue> value = {};
   Sharing sharing = Sharing::kOwn;
@@ -190,8 +200,8 @@ class OperatorGraphBuilder {
   ///         the operator, has other bytes or has been overwritten
   OperatorId add_operator(Operator op);
 
-  /// The tensor stays in memory to the end.
-  void keep(TensorId id) { graph_.tensors_[index(id)].kept = true; }
+  /// The tensor stays in memory to the end: the next output.
+  void keep(TensorId id);
   /// What there is so far.
   [[nodiscard]] const OperatorGraph& graph() const { return graph_; }
   [[nodiscard]] OperatorGraph build() && { return std::move(graph_); }
@@ -203,6 +213,7 @@ class OperatorGraphBuilder {
 
   OperatorGraph graph_;
   std::vector<bool> overwritten_;  // by version
+  std::size_t outputs_ = 0;
 };
 
 }  // namespace espalier

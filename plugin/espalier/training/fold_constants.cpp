@@ -26,6 +26,7 @@ class Folder {
       known_.push_back(tensor.role == TensorRole::kConstant ||
                        tensor.role == TensorRole::kParameter);
       value_.push_back(tensor.value);
+      trained_.push_back(tensor.trained);
     }
   }
 
@@ -45,25 +46,42 @@ class Folder {
       if (input && !known_[index(*input)]) return false;
     }
     const TensorId output = *op.outputs[0];
+    const TensorId input = *op.inputs[0];
     if (op.type == "ConstantOfShape") {
-      know(output, filled(op));
-    } else if (kViews.contains(op.type)) {
-      know(output, value_[index(*op.inputs[0])]);
-    } else if (kMoves.contains(op.type)) {
-      const OptionalValue& value = value_[index(*op.inputs[0])];
-      if (value && value->repeated_element() == nullptr) return false;
-      know(output, value);
+      know(output, filled(op), trained_[index(input)]);
+    } else if (kViews.contains(op.type) || kMoves.contains(op.type)) {
+      const OptionalValue& value = value_[index(input)];
+      const bool moves = kMoves.contains(op.type);
+      if (moves && value && value->repeated_element() == nullptr) return false;
+      if (may_be_trained(input) && is_seen_twice(op)) return false;
+      know(output, value,
+           may_be_trained(input) ? trained_[index(input)] : Trained::kNever);
     } else {
       const auto elements = evaluate(op);
       if (!elements) return false;
-      know(output, value_of_integers(*elements, graph_.tensor(output).type));
+      know(output, value_of_integers(*elements, graph_.tensor(output).type),
+           Trained::kNever);
     }
     return true;
   }
 
-  void know(TensorId tensor, OptionalValue value) {
+  void know(TensorId tensor, OptionalValue value, Trained trained) {
     known_[index(tensor)] = true;
     value_[index(tensor)] = std::move(value);
+    trained_[index(tensor)] = trained;
+  }
+
+  // Scalars are not, unless somebody says so.
+  bool may_be_trained(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    const Trained trained = trained_[index(id)];
+    return is_floating(tensor.type) && trained != Trained::kNever &&
+           (trained == Trained::kAlways || !tensor.shape.empty());
+  }
+  // The elements would be trained apart from themselves: others read them, too, or they
+  // are repeated.
+  bool is_seen_twice(const Operator& op) const {
+    return op.type == "Expand" || graph_.readers(*op.inputs[0]).size() > 1;
   }
 
   bool fold_shape(const Operator& op) {
@@ -80,7 +98,7 @@ class Folder {
       shape.erase(shape.begin() + std::max(start, end), shape.end());
       shape.erase(shape.begin(), shape.begin() + std::min(start, end));
     }
-    know(*op.outputs[0], TensorValue::of(shape));
+    know(*op.outputs[0], TensorValue::of(shape), Trained::kNever);
     return true;
   }
 
@@ -127,6 +145,7 @@ class Folder {
         tensor.role = TensorRole::kConstant;
         tensor.kept = true;
         tensor.value = value_[t];
+        tensor.trained = trained_[t];
       }
       const Bytes bytes = tensor.bytes;
       now[t] = builder.add_tensor(std::move(tensor), bytes);
@@ -149,6 +168,7 @@ class Folder {
   std::vector<bool> gone_;   // by operator
   std::vector<bool> known_;  // by tensor
   std::vector<OptionalValue> value_;
+  std::vector<Trained> trained_;
 };
 
 }  // namespace

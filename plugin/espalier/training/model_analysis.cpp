@@ -28,19 +28,29 @@ std::optional<std::size_t> softmax_axis(const OperatorGraph& model, const Operat
   return from;
 }
 
-// The classes are the second axis where no other follows, else the last.
+// The classes are the second axis where no other follows, else the last; of one class
+// there is nothing to tell.
 std::optional<std::size_t> class_axis(const Shape& shape) {
   if (shape.size() < 2) return std::nullopt;
-  return extent_from(shape, 2) == 1 ? 1 : shape.size() - 1;
+  const std::size_t axis = extent_from(shape, 2) == 1 ? 1 : shape.size() - 1;
+  return shape[axis] == 1 ? std::nullopt : std::optional(axis);
 }
 
 TensorId first_output(const OperatorGraph& model) {
+  std::optional<TensorId> first;
+  const auto place = [&model](TensorId id) {
+    return model.tensor(id).output.value_or(model.tensors().size());
+  };
   for (std::size_t t = 0; t < model.tensors().size(); ++t) {
-    const Tensor& tensor = model.tensor(tensor_id(t));
-    if (tensor.kept && is_floating(tensor.type) && model.producer(tensor_id(t)))
-      return tensor_id(t);
+    const TensorId id = tensor_id(t);
+    const Tensor& tensor = model.tensor(id);
+    if (tensor.kept && is_floating(tensor.type) && model.producer(id) &&
+        (!first || place(id) < place(*first)))
+      first = id;
   }
-  throw InvalidInput("the model has no output of floating point to take a loss of");
+  if (!first)
+    throw InvalidInput("the model has no output of floating point to take a loss of");
+  return *first;
 }
 
 void choose_loss(const OperatorGraph& model, ModelAnalysis& analysis) {
@@ -51,6 +61,10 @@ void choose_loss(const OperatorGraph& model, ModelAnalysis& analysis) {
   if (last.type != "Softmax" && last.type != "LogSoftmax") return;
   const auto axis = softmax_axis(model, last);
   if (!axis) return;
+  const Tensor& scores = model.tensor(*last.inputs[0]);
+  if (extent_from(scores.shape, *axis) == 1)
+    throw InvalidInput(fmt::format("{}: of {} it makes one class, whose loss is 0 always",
+                                   label(last), label(scores)));
   analysis.scores = *last.inputs[0];
   analysis.axis = axis;
 }
@@ -91,8 +105,10 @@ void find_trained(const OperatorGraph& model, ModelAnalysis& analysis) {
     if (!analysis.runs[i]) continue;
     for_each_differentiable(model.op(operator_id(i)), [&](TensorId id) {
       const Tensor& tensor = model.tensor(id);
+      const bool by_rule =
+          tensor.trained == Trained::kByRule && (declared || !tensor.shape.empty());
       if (tensor.role == role && is_floating(tensor.type) &&
-          (declared || !tensor.shape.empty()))
+          (by_rule || tensor.trained == Trained::kAlways))
         analysis.trained[index(id)] = true;
     });
   }

@@ -125,8 +125,9 @@ struct TrainingGraph {
 ///
 /// Trained are tensors of role kParameter; if there is none, all constants of floating
 /// point with at least one axis, where an operator has a gradient for them (not the
-/// running statistics of BatchNormalization). The loss is that of the model's first
-/// output of floating point: SoftmaxCrossEntropyLoss where that has two axes or more.
+/// running statistics of BatchNormalization), and as Tensor::trained says. The loss is
+/// that of the model's first output of floating point: SoftmaxCrossEntropyLoss where that
+/// has two axes or more, and more than one class.
 /// Operators that do not lead to the loss are left out.
 ///
 /// @param model  folded (fold_constants.h), operators after those they read from

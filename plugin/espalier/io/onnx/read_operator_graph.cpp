@@ -195,6 +195,7 @@ class OnnxGraph {
       if (is_constant(node)) {
         tensor.role = TensorRole::kConstant;
         tensor.kept = options_.keep_weights;
+        tensor.trained = Trained::kNever;
         tensor.value = onnx_detail::constant_value(node, file_);
       }
       (void)add(std::move(tensor));
