@@ -130,6 +130,7 @@ Ending run_alone(TrainCommand& command) {
   std::optional<training::TrainJob> job;
   naming<InvalidInput>(command.source.file, [&] {
     job.emplace(training::training_step(model, command.optimiser), command.job);
+    warn_of_what_is_left_alone(model);
   });
   run.prepare_seconds = since(start);
   progress->step("planning");
@@ -211,6 +212,18 @@ void add_update(CLI::App& app, TrainCommand& command) {
                          {"momentum", Optimiser::kMomentum},
                          {"adam", Optimiser::kAdam}},
                         "How parameters are updated");
+  const auto add_names = [&app](const char* option, std::vector<std::string>& names,
+                                const char* help) {
+    app.add_option(option, names, help)
+        ->type_name("NAME")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  add_names("--trained", command.trained,
+            "An initializer of an ONNX model that is trained although it is a\n"
+            "scalar; may be given several times");
+  add_names("--frozen", command.frozen,
+            "One that is not trained; may be given several times");
   app.add_option("--rate", command.job.update.rate, "Rate of learning")
       ->type_name("R")
       ->capture_default_str();

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <ostream>
 
+#include "cli/naming.h"
 #include "cli/remedy.h"
 #include "espalier/io/text_file.h"
+#include "espalier/training/choose_trained.h"
 #include "espalier/training/fold_constants.h"
 #include "training/step/mlp.h"
 
@@ -29,6 +33,13 @@ void check_network(const TrainCommand& command) {
   if (file + transformer + !command.mlp.empty() != 1)
     throw Refused("one of a MODEL.onnx, --transformer and --mlp is required",
                   one_network(command));
+  if (!file)
+    for (const auto& [option, names] : {std::pair{"--trained", &command.trained},
+                                        std::pair{"--frozen", &command.frozen}})
+      if (!names->empty())
+        throw Refused(fmt::format("{} {}: is for initializers of a MODEL.onnx", option,
+                                  names->front()),
+                      drop_option(option));
   if (command.mlp.empty()) return check(command.source);
   refusing(set_option("--mlp", "784x256x10"),
            [&] { (void)training::mlp_widths(command.mlp); });
@@ -38,7 +49,24 @@ OperatorGraph read_network(const TrainCommand& command) {
   if (!command.mlp.empty())
     return training::mlp(training::mlp_widths(command.mlp),
                          command.source.batch.value_or(32));
-  return fold_constants(read_model(command.source));
+  const OperatorGraph model = read_model(command.source);
+  if (command.trained.empty() && command.frozen.empty()) return fold_constants(model);
+  return naming<InvalidInput>(command.source.file, [&] {
+    return fold_constants(choose_trained(model, command.trained, command.frozen));
+  });
+}
+
+void warn_of_what_is_left_alone(const OperatorGraph& model) {
+  const std::vector<TensorId> left = left_alone(model);
+  if (left.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(left.size(), 4); ++i)
+    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", model.tensor(left[i]).name);
+  if (left.size() > 4) names += fmt::format(" and {} more", left.size() - 4);
+  fmt::print(stderr,
+             "espalier: initializers that are scalars or exponents are not trained: {} "
+             "(--trained NAME: a scalar is; --frozen NAME: it is meant so)\n",
+             names);
 }
 
 std::string network_title(const TrainCommand& command) {

@@ -301,6 +301,7 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
     return std::make_unique<SharedTraining>(model, command.optimiser, shared,
                                             command.form, times);
   });
+  if (first) warn_of_what_is_left_alone(model);
   Participant participant(command, peers, *training);
   participant.state().prepare_seconds = since(start);
   start = Clock::now();

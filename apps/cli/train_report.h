@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -17,6 +18,7 @@ namespace espalier::cli {
 struct TrainCommand {
   GraphSource source;
   std::string mlp;  ///< widths, instead of a file or a transformer
+  std::vector<std::string> trained, frozen;  ///< initializers of a file
   Optimiser optimiser = Optimiser::kSgd;
   MemoryRequest memory{.kind = MemoryRequest::Kind::kUnbounded};
   std::string data, loss_out, stages_out;

@@ -72,7 +72,7 @@ TEST(FoldConstants, LeavesWeightsThatAreExpanded) {
   EXPECT_EQ(fold_constants(model.build(model.op("Mul", {x, wide}, {2, 4}))).size(), 2U);
 }
 
-// What is filled from a shape in the model is a weight, what from that of a tensor is not.
+// What is filled from a shape in the model is a weight, what from a tensor's is not.
 TEST(FoldConstants, TellsWhatIsPartOfTheComputation) {
   for (const bool from_tensor : {false, true}) {
     ModelBuilder model;

@@ -272,7 +272,8 @@ TEST(TrainingGraph, NamesWhatCannotBeTrained) {
   ModelBuilder model;
   const TensorId y = model.op("Relu", {model.input("x", {2, 2})}, {2, 2});
   EXPECT_EQ(error_of(model.build(y)),
-            "nothing can be trained: tensor 'Relu0/y' (2x2) depends on no parameter");
+            "nothing can be trained: tensor 'Relu0/y' (2x2) depends on no parameter "
+            "(initializers of floating point are, nodes of type Constant are not)");
 }
 
 }  // namespace TEST_SOURCE

@@ -114,6 +114,20 @@ void find_trained(const OperatorGraph& model, ModelAnalysis& analysis) {
   }
 }
 
+// What somebody wants trained can be.
+void check_trained(const OperatorGraph& model, const ModelAnalysis& analysis) {
+  for (std::size_t t = 0; t < model.tensors().size(); ++t) {
+    const Tensor& tensor = model.tensor(tensor_id(t));
+    if (tensor.trained != Trained::kAlways || analysis.trained[t]) continue;
+    for (const OperatorId reader : model.readers(tensor_id(t)))
+      if (analysis.runs[index(reader)])
+        throw InvalidInput(fmt::format("{} cannot be trained: {} has no gradient for it",
+                                       label(tensor), label(model.op(reader))));
+    throw InvalidInput(fmt::format(
+        "{} cannot be trained: nothing that leads to the loss reads it", label(tensor)));
+  }
+}
+
 // Results are there before they are read, and whatever is trained has a first one.
 void check_place(const OperatorGraph& model, OperatorId id) {
   const Operator& op = model.op(id);
@@ -167,10 +181,13 @@ ModelAnalysis analyse_model(const OperatorGraph& model) {
   choose_loss(model, analysis);
   find_running(model, analysis);
   find_trained(model, analysis);
+  check_trained(model, analysis);
   find_gradients(model, analysis);
   if (!analysis.has_gradient[index(analysis.scores)])
-    throw InvalidInput(fmt::format("nothing can be trained: {} depends on no parameter",
-                                   label(model.tensor(analysis.scores))));
+    throw InvalidInput(
+        fmt::format("nothing can be trained: {} depends on no parameter (initializers of "
+                    "floating point are, nodes of type Constant are not)",
+                    label(model.tensor(analysis.scores))));
   return analysis;
 }
 
