@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "espalier/model/error.h"
 #include "espalier/training/kept_tensors.h"
@@ -67,6 +68,17 @@ TensorId StepBuilder::here(TensorId of_model) {
   return *id;
 }
 
+// Running statistics are updated in place, which others that read them must not see.
+bool StepBuilder::has_own_statistics(OperatorId id) const {
+  const Operator& op = model_.op(id);
+  return std::ranges::all_of(std::array{3, 4}, [&](std::size_t position) {
+    const auto statistic = op.input(position);
+    return !statistic ||
+           (!model_.producer(*statistic) && model_.readers(*statistic).size() == 1 &&
+            std::ranges::count(op.inputs, statistic) == 1);
+  });
+}
+
 void StepBuilder::add_forward(OperatorId id) {
   const Operator& from = model_.op(id);
   Operator op = from;
@@ -87,6 +99,8 @@ void StepBuilder::add_forward(OperatorId id) {
     }
   }
   if (op.type.starts_with("Conv")) op.workspace += options_.conv_workspace;
+  if (op.type == "BatchNormalization" && !has_own_statistics(id))
+    op.attributes["updates_statistics"] = std::int64_t{0};
   if (op.type == "Dropout")
     op.attributes["seed"] = op.integer("position", static_cast<std::int64_t>(index(id)));
   here_op_[index(id)] = emit(std::move(op), StepPhase::kForward);

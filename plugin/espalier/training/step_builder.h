@@ -22,6 +22,7 @@ class StepBuilder {
  private:
   // Forward and loss.
   TensorId here(TensorId of_model);
+  [[nodiscard]] bool has_own_statistics(OperatorId id) const;
   void add_forward(OperatorId id);
   void add_outputs(const Operator& from, Operator& op, const GradientRule& rule);
   void add_loss();

@@ -21,8 +21,8 @@ namespace espalier {
 //   BatchNormalization (x, scale, bias, mean, var) -> y, *mean, *inverse deviation
 //       The statistics are those of the batch, by channel. The running mean and variance,
 //       inputs 3 and 4, are updated in place (attribute `momentum`, 0.9: new = momentum *
-//       old + (1 - momentum) * batch's), unless `updates_statistics` = 0: then it is run
-//       again.
+//       old + (1 - momentum) * batch's), unless `updates_statistics` = 0: it is run
+//       again, or they are computed or have other readers.
 //   LayerNormalization (x, scale[, bias]) -> y, *mean, *inverse deviation
 //   InstanceNormalization, GroupNormalization likewise, by row of what is normalised
 //   MaxPool (x) -> y, *indices: positions in the flattened x, of TrainingOptions::

@@ -192,6 +192,19 @@ TEST(SameNetworks, PiecesThatNobodyWantsHaveNoGradient) {
       });
 }
 
+// A bias that is the running mean, too, is not updated as such.
+TEST(SameNetworks, StatisticsWithOtherReadersStayAsTheyAre) {
+  const auto draw = [](Draft& draft, bool shared) {
+    const TensorId image = draft.input({4, 3});
+    const TensorId scale = draft.parameter({3}), bias = draft.parameter({3});
+    const TensorId mean = shared ? bias : draft.parameter({3});
+    return draft.op("BatchNormalization",
+                    {image, scale, bias, mean, draft.parameter({3})}, {4, 3});
+  };
+  expect_same([&](Draft& draft) { return draw(draft, true); },
+              [&](Draft& draft) { return draw(draft, false); });
+}
+
 // What has no gradient comes first, or last.
 TEST(SameNetworks, InputsWithoutAGradientAreJoined) {
   const auto draw = [](Draft& draft, bool first) {
