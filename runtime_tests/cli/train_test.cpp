@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "cli/arguments.h"
 #include "cli/json_answer.h"
@@ -117,11 +118,34 @@ OnnxModel odd_model(const std::string& type) {
           .outputs = {{"y", {"2", "3"}}}};
 }
 
-Outcome train(const OnnxModel& model) {
+Outcome train(const OnnxModel& model, const Arguments& more = {}) {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/m.onnx";
   std::ofstream(path, std::ios::binary) << onnx_bytes(model);
-  return run({"train", path, "--steps", "2", "--threads", "1", "--rate", "1e-3"});
+  return run(
+      with({"train", path, "--steps", "2", "--threads", "1", "--rate", "1e-3"}, more));
+}
+
+TEST(Train, ScalarsAreTrainedWhereTheyAreNamedAndElseSaidNotToBe) {
+  OnnxModel model = odd_model("Mul");
+  model.nodes[1].inputs = {"p", "gain"};
+  model.weights.push_back({"gain", {}});
+  const Outcome alone = train(model);
+  if (alone.err.find("built without ONNX") != std::string::npos)
+    GTEST_SKIP() << "needs ONNX";
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  EXPECT_NE(alone.err.find("not trained: 'gain'"), std::string::npos) << alone.err;
+  for (const auto& [option, parameters] :
+       {std::pair{"--trained", 13}, std::pair{"--frozen", 12}}) {
+    const Outcome named = train(model, {option, "gain", "--json"});
+    EXPECT_EQ(named.err.find("not trained"), std::string::npos) << named.err;
+    EXPECT_EQ(answer(named)["parameters"], parameters);
+  }
+  const Outcome wrong = train(model, {"--trained", "gains"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("m.onnx: the model has no tensor 'gains'"), std::string::npos)
+      << wrong.err;
+  EXPECT_EQ(run({"train", "--mlp", "3x2", "--frozen", "w"}).status, 2);
 }
 
 // The first two inputs of a record are what nobody reads, and what is read second.
