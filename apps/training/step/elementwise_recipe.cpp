@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <limits>
 #include <utility>
@@ -59,6 +61,8 @@ OperatorSpec spec_of(const OperatorView& view, Unary function) {
     case Unary::kClip:
       spec.alpha = view.number(1, op.real("min", std::numeric_limits<float>::lowest()));
       spec.beta = view.number(2, op.real("max", std::numeric_limits<float>::max()));
+      if (!(spec.alpha <= spec.beta))
+        view.refuse(fmt::format("nothing lies between {} and {}", spec.alpha, spec.beta));
       break;
     case Unary::kLinear:
       spec.alpha = -1;

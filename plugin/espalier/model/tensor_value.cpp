@@ -80,6 +80,11 @@ const std::string* TensorValue::file() const {
   return in_file != nullptr ? &in_file->path : nullptr;
 }
 
+std::optional<std::size_t> TensorValue::held_bytes() const {
+  const auto* held = std::get_if<Held>(&source_);
+  return held != nullptr ? std::optional(held->bytes->size()) : std::nullopt;
+}
+
 void TensorValue::read(std::span<std::byte> bytes) const {
   if (bytes.empty()) return;
   if (const auto* held = std::get_if<Held>(&source_)) {

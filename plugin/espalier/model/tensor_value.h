@@ -31,6 +31,9 @@ class TensorValue {
   /// The file that it lies in; null: it is held here.
   [[nodiscard]] const std::string* file() const;
 
+  /// How many bytes are held here; nothing: an element repeated, or a part of a file.
+  [[nodiscard]] std::optional<std::size_t> held_bytes() const;
+
   /// Fills `bytes`, which is as large as the tensor.
   /// @throws InvalidInput when more or less is held; FileError when the file is not there
   ///         or too short

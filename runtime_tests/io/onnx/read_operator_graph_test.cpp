@@ -11,6 +11,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/model/operator_tasks.h"
+#include "support/error_message.h"
 
 namespace espalier {
 namespace TEST_SOURCE {
@@ -107,6 +108,13 @@ TEST(ReadOperatorGraph, KeepsTheValuesOfInitializers) {
   const Tensor& target = graph.tensor(*graph.find_tensor("target"));
   EXPECT_EQ(integers_of(target.value.value(), target.type, target.shape),
             (std::vector<std::int64_t>{1, 48}));
+}
+
+TEST(ReadOperatorGraph, NamesAValueOfAnotherSize) {
+  onnx::ModelProto model = small_network();
+  model.mutable_graph()->mutable_initializer(0)->mutable_float_data()->RemoveLast();
+  EXPECT_EQ(support::error_message<FileError>([&] { return read(model); }),
+            "m: tensor 'w' (3x2x3x3) of 216 bytes has a value of 212 bytes");
 }
 
 TEST(ReadOperatorGraph, GivesANetworkAnotherBatch) {

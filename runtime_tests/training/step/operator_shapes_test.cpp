@@ -213,6 +213,7 @@ TEST(OperatorShapes, AttributesThatAreNoneAreRefused) {
   expect_refused(
       {"Conv", image, {{9, 6, 3, 3}}, {{4, 9, 3, 3}}, {{"strides", List{0, 1}}}},
       "stride of 0");
+  expect_refused({"Clip", x, {}, {x}, {{"min", 1.0}, {"max", -1.0}}}, "1 and -1");
   expect_refused({"Conv", image, {{9, 6, 9, 9}}, {{4, 9, 1, 1}}}, "larger");
   expect_refused({"Slice", x, {}, {{4, 6}}, {}, {{0}, {6}, {1}, {0}}}, "step of 0");
   expect_refused({"AveragePool",

@@ -143,6 +143,12 @@ class OnnxGraph {
     if (builder_.graph().find_tensor(tensor.name))
       throw FileError(file_, 0,
                       fmt::format("two tensors have the name '{}'", tensor.name));
+    const auto held = tensor.value ? tensor.value->held_bytes() : std::nullopt;
+    const Bytes wanted = bytes ? *bytes : tensor_bytes(tensor.type, tensor.shape);
+    if (held && static_cast<Bytes>(*held) != wanted)
+      throw FileError(file_, 0,
+                      fmt::format("{} of {} bytes has a value of {} bytes", label(tensor),
+                                  wanted, *held));
     return builder_.add_tensor(std::move(tensor), bytes);
   }
 
