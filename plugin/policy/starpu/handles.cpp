@@ -172,12 +172,39 @@ void application_data_of(const starpu_task& task, std::vector<OwnDatum>& data) {
   }
 }
 
+namespace {
+
+// Where the buffer of a task that runs begins; nullptr: its interface does not tell.
+const void* buffer_of(const starpu_task& task, unsigned number) {
+  void* const* const interfaces =
+      task.dyn_interfaces != nullptr ? task.dyn_interfaces : task.interfaces;
+  void* const interface = interfaces[number];
+  if (interface == nullptr) return nullptr;
+  switch (starpu_data_get_interface_id(STARPU_TASK_GET_HANDLE(&task, number))) {
+    case STARPU_VARIABLE_INTERFACE_ID:
+      return reinterpret_cast<const void*>(STARPU_VARIABLE_GET_PTR(interface));
+    case STARPU_VECTOR_INTERFACE_ID:
+      return reinterpret_cast<const void*>(STARPU_VECTOR_GET_PTR(interface));
+    case STARPU_MATRIX_INTERFACE_ID:
+      return reinterpret_cast<const void*>(STARPU_MATRIX_GET_PTR(interface));
+    case STARPU_BLOCK_INTERFACE_ID:
+      return reinterpret_cast<const void*>(STARPU_BLOCK_GET_PTR(interface));
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
 void places_of(const starpu_task& task, std::vector<DataAccess>& places) {
   places.clear();
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
   for (unsigned i = 0; i < count; ++i) {
     const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, i);
-    if (const void* const place = place_of(handle)) places.push_back({handle, 0, place});
+    const auto mode = static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i));
+    const bool copies = (mode & (STARPU_SCRATCH | STARPU_REDUX)) != 0;
+    if (const void* const place = copies ? buffer_of(task, i) : place_of(handle))
+      places.push_back({copies ? copies_of(handle) : handle, 0, place});
   }
 }
 
