@@ -29,6 +29,8 @@ struct Row {
   double speedup;
 };
 
+constexpr Bytes kNone = std::numeric_limits<Bytes>::max();  // no bound
+
 // By the names that solve writes into the record: those of --order and --mapping.
 template <class Choice>
 auto named(const ReplayRequest& request, const char* key, const std::string& text,
@@ -72,7 +74,6 @@ class Replays {
   }
 
   [[nodiscard]] std::vector<std::pair<std::string, Bytes>> bounds() const {
-    constexpr Bytes kNone = std::numeric_limits<Bytes>::max();
     if (request_.memory.empty())
       return {{record_.bound ? format_size(*record_.bound) : "none",
                record_.bound.value_or(kNone)}};
@@ -124,15 +125,16 @@ void print_replays(const Report& report, const std::vector<Row>& rows, bool json
     Json object = report.json();
     object["replays"] = Json::array();
     for (const Row& row : rows)
-      object["replays"].push_back({{"workers", row.run.workers},
-                                   {"memory", row.memory},
-                                   {"bound_bytes", row.bound},
-                                   {"makespan_seconds", row.run.makespan},
-                                   {"speedup", row.speedup},
-                                   {"peak_bytes", row.run.peak},
-                                   {"booked_peak_bytes", row.run.booked_peak},
-                                   {"held_tasks", row.run.held_tasks},
-                                   {"stolen_tasks", row.run.stolen_tasks}});
+      object["replays"].push_back(
+          {{"workers", row.run.workers},
+           {"memory", row.memory},
+           {"bound_bytes", row.bound == kNone ? Json() : Json(row.bound)},
+           {"makespan_seconds", row.run.makespan},
+           {"speedup", row.speedup},
+           {"peak_bytes", row.run.peak},
+           {"booked_peak_bytes", row.run.booked_peak},
+           {"held_tasks", row.run.held_tasks},
+           {"stolen_tasks", row.run.stolen_tasks}});
     return cli::print(dump(object));
   }
   std::string text = report.table();

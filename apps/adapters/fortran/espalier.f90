@@ -191,7 +191,7 @@ contains
   end function
 
   ! A matrix by its entries, rows and columns from 1. The arrays must live until it has
-  ! been analysed.
+  ! been analysed. Of arrays whose lengths do not agree `entries` is -1, which is refused.
   type(espalier_input) function espalier_triplets(order, rows, columns, values, symmetry) &
       result(input)
     integer, intent(in) :: order
@@ -199,7 +199,7 @@ contains
     real(c_double), intent(in), target, contiguous :: values(:)
     integer(c_int32_t), intent(in) :: symmetry
     input = espalier_pattern(order, rows, columns, symmetry)
-    input%entries = size(values, kind=c_int64_t)
+    if (size(values) /= size(rows)) input%entries = -1
     input%values = c_loc(values)
   end function
 
@@ -215,6 +215,9 @@ contains
     input%size = c_sizeof(input)
     input%order = order
     input%entries = size(starts, kind=c_int64_t) - 1
+    if (input%entries > 0) then
+      if (starts(size(starts)) - 1 > size(variables)) input%entries = -1
+    end if
     input%format = ESPALIER_ELEMENTS_FORMAT
     input%symmetry = symmetry
     input%starts = c_loc(starts)
@@ -230,7 +233,7 @@ contains
     complex(c_double_complex), intent(in), target, contiguous :: values(:)
     integer(c_int32_t), intent(in) :: symmetry
     input = espalier_pattern(order, rows, columns, symmetry)
-    input%entries = size(values, kind=c_int64_t)
+    if (size(values) /= size(rows)) input%entries = -1
     input%values = c_loc(values)
     input%scalar = ESPALIER_COMPLEX
   end function
@@ -242,6 +245,8 @@ contains
     integer(c_int32_t), intent(in) :: symmetry
     input%size = c_sizeof(input)
     input%order = order
+    input%entries = size(rows, kind=c_int64_t)
+    if (size(columns) /= size(rows)) input%entries = -1
     input%format = ESPALIER_TRIPLETS_FORMAT
     input%symmetry = symmetry
     input%rows = c_loc(rows)

@@ -36,6 +36,7 @@ program fortran_example
   call espalier_solver_destroy(solver)
   call solve_elements()
   call solve_complex()
+  call refuse_lengths()
   if (failures > 0) error stop 1
 
 contains
@@ -59,6 +60,20 @@ contains
       entries))
     call expect(maxval(abs(entries - [2, 1])) < 1e-13, "entries of the inverse")
     call espalier_solver_destroy(held)
+  end subroutine
+
+  ! Arrays whose lengths do not agree are not read beyond their ends.
+  subroutine refuse_lengths()
+    type(c_ptr) :: none
+    real(c_double) :: two(2) = [1, 2]
+    call expect(espalier_solver_analyse(none, espalier_triplets(3, [1, 2, 3], [1, 2, 3], &
+      two, ESPALIER_GENERAL), espalier_default_options()) /= 0, "values of other length")
+    text = espalier_last_error()
+    call expect(index(text, "entries is -1") > 0, "what is wrong with lengths")
+    call expect(espalier_solver_analyse(none, espalier_pattern(3, [1, 2, 3], [1, 2], &
+      ESPALIER_GENERAL), espalier_default_options()) /= 0, "columns of other length")
+    call expect(espalier_solver_analyse(none, espalier_elements(3, [1, 3, 6], [1, 2, 3], &
+      two, ESPALIER_SYMMETRIC), espalier_default_options()) /= 0, "elements beyond")
   end subroutine
 
   ! [2 1+i; 1-i 3] x = b, Hermitian, of which the upper triangle is given.
