@@ -52,7 +52,9 @@ std::string parse_entry(std::string_view line, std::int32_t size, EntryField fie
     const std::string_view word = take_word(rest);
     message = parse_value(word, entry.value);
     if (!message.empty()) return message;
-    if (field == EntryField::kInteger && word.find_first_of(".eE") != word.npos) {
+    const bool whole = word.find_first_of(".eEdD") == word.npos &&
+                       word.find_first_of("+-", 1) == word.npos;
+    if (field == EntryField::kInteger && !whole) {
       return fmt::format("'{}' is not an integer", word);
     }
   }

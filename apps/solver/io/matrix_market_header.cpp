@@ -77,19 +77,44 @@ MatrixMarketHeader read_header(TextReader& reader, std::string_view& rest) {
   }
 }
 
+namespace {
+
+// With an e where Fortran writes a D, or nothing before an exponent of three digits.
+// @param from  where the number ends for others
+// @return empty: it is none of Fortran's either
+std::string plain_exponent(std::string_view digits, std::size_t from) {
+  if (from == 0 || from == digits.size()) return {};
+  std::string_view exponent = digits.substr(from);
+  const bool letter = exponent[0] == 'd' || exponent[0] == 'D';
+  if (letter) exponent.remove_prefix(1);
+  const bool sign = exponent.starts_with('+') || exponent.starts_with('-');
+  if (!letter && !(sign && exponent.size() == 4)) return {};
+  return fmt::format("{}e{}", digits.substr(0, from), exponent);
+}
+
+}  // namespace
+
 std::string parse_value(std::string_view word, double& value) {
-  const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
-  const char* const stop = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), stop, value);
-  if (error == std::errc() && end == stop && std::isfinite(value)) return {};
-  if (error == std::errc::result_out_of_range && end == stop) {
+  std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
+  const auto read = [&digits, &value] {
+    return std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  };
+  std::from_chars_result end = read();
+  const std::string plain =
+      plain_exponent(digits, static_cast<std::size_t>(end.ptr - digits.data()));
+  if (!plain.empty()) {
+    digits = plain;
+    end = read();
+  }
+  const bool whole = end.ptr == digits.data() + digits.size();
+  if (end.ec == std::errc() && whole && std::isfinite(value)) return {};
+  if (end.ec == std::errc::result_out_of_range && whole) {
     value = std::strtod(std::string(digits).c_str(), nullptr);
     if (std::isfinite(value) && value != 0) return {};  // a subnormal one
     return fmt::format("value '{}' is outside the range of a double", word);
   }
-  if (error == std::errc() && end == stop) {
+  if (end.ec == std::errc() && whole)
     return fmt::format("value '{}' is not finite", word);
-  }
   return word.empty() ? std::string("the value is missing")
                       : fmt::format("malformed value '{}'", word);
 }

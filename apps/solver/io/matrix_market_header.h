@@ -25,8 +25,9 @@ struct MatrixMarketHeader {
 ///                   that is missing, malformed or negative
 [[nodiscard]] MatrixMarketHeader read_header(TextReader& reader, std::string_view& rest);
 
-/// Reads a decimal floating-point number that must fill the word. One too small for a
-/// double is refused, as one too large: it would become 0.
+/// Reads a decimal floating-point number that must fill the word, its exponent as C or
+/// Fortran writes it: 1e3, 1D3, 1-100. One too small for a double is refused, as one too
+/// large: it would become 0.
 ///
 /// @return nothing was wrong, or what was: "malformed value 'x'", "value 'nan' …"
 [[nodiscard]] std::string parse_value(std::string_view word, double& value);

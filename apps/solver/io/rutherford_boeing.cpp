@@ -212,10 +212,8 @@ std::int64_t RutherfordBoeingReader::next_integer(std::int64_t most, const char*
 }
 
 double RutherfordBoeingReader::next_value() {
-  std::string word = lower_case(next_field());
-  std::replace(word.begin(), word.end(), 'd', 'e');
   double value = 0;
-  const std::string message = parse_value(word, value);
+  const std::string message = parse_value(next_field(), value);
   if (!message.empty()) text_.fail_at(line_.data(), message);
   return value;
 }

@@ -211,6 +211,15 @@ TEST(MatrixMarket, NamesTheFaultOfAHeader) {
   for (const Fault& fault : faults) expect_fault(fault);
 }
 
+TEST(MatrixMarket, ReadsExponentsAsFortranWritesThem) {
+  expect_equal(
+      read_text(kSymmetric + "5 5 5\n1 1 1.5D+03\n2 2 -2d-2\n3 3 .25-100\n"
+                             "4 4 +4.0+000\n5 5 1D3\n"),
+      {5, {0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4}, {1500, -0.02, 2.5e-101, 4, 1000}});
+  expect_fault({"%%MatrixMarket matrix coordinate integer symmetric\n1 1 1\n1 1 1D3\n", 3,
+                "'1D3' is not an integer"});
+}
+
 TEST(MatrixMarket, NamesTheFaultOfAnEntry) {
   const std::string head = kSymmetric + "% c\n3 3 3\n1 1 4\n";  // 4 lines
   const std::string tail = "\n3 3 4\n";
@@ -223,6 +232,11 @@ TEST(MatrixMarket, NamesTheFaultOfAnEntry) {
       {head + "2 2 4x" + tail, 5, "malformed value '4x'"},
       {head + "2 2 0x10" + tail, 5, "malformed value '0x10'"},
       {head + "2 2 --4" + tail, 5, "malformed value '--4'"},
+      {head + "2 2 1+2" + tail, 5, "malformed value '1+2'"},
+      {head + "2 2 1e5d3" + tail, 5, "malformed value '1e5d3'"},
+      {head + "2 2 D3" + tail, 5, "malformed value 'D3'"},
+      {head + "2 2 1.0D" + tail, 5, "malformed value '1.0D'"},
+      {head + "2 2 -1D400" + tail, 5, "value '-1D400' is outside the range"},
       {head + "2 2 nan" + tail, 5, "not finite"},
       {head + "2 2 -Inf" + tail, 5, "not finite"},
       {head + "2 2 1e400" + tail, 5, "outside the range of a double"},
