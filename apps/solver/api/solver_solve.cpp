@@ -7,6 +7,7 @@
 
 #include "espalier/model/clock.h"
 #include "solver/api/solver_impl.h"
+#include "solver/api/worst_of.h"
 #include "solver/matrix/check_matrix.h"
 #include "solver/matrix/largest_modulus.h"
 #include "solver/refine/residual.h"
@@ -14,13 +15,6 @@
 
 namespace espalier::solver {
 namespace {
-
-void keep_worst(Refinement& worst, const Refinement& one) {
-  worst.steps = std::max(worst.steps, one.steps);
-  worst.gmres_steps += one.gmres_steps;
-  worst.backward_error = std::max(worst.backward_error, one.backward_error);
-  worst.strict = std::max(worst.strict, one.strict);
-}
 
 // Binary orders of magnitude from 1 up to which right-hand sides are solved for as they
 // are.

@@ -11,6 +11,7 @@
 #include "espalier/machine/blas_kernel.h"
 #include "espalier/model/numbers.h"
 #include "solver/api/solver_processes.h"
+#include "solver/api/worst_of.h"
 #include "solver/matrix/largest_modulus.h"
 #include "solver/memory/process_memory.h"
 #include "solver/refine/condition.h"
@@ -324,17 +325,14 @@ void Solver::Impl::estimate(std::span<double> b, std::span<double> x, const Pass
                                         ? std::vector<double>()
                                         : map(other_of(pass.operation)).solution_scale();
   const std::span<const double> second = has_one_scale() ? given.scale : other;
-  const ErrorEstimate one =
+  ErrorEstimate one =
       estimate_errors(matrix(), b, x, apply(transposed), apply(!transposed),
                       {.operation = pass.operation,
                        .row_scale = transposed ? given.scale : second,
                        .column_scale = transposed ? second : given.scale});
   const bool blind = lost_a_row() || unrefined > kUnrefined;
-  ErrorEstimate worst = solution.errors.value_or(ErrorEstimate{});
-  worst.condition_1norm = std::max(worst.condition_1norm, one.condition_1norm);
-  worst.forward_error_bound =
-      blind ? kInfinity : std::max(worst.forward_error_bound, one.forward_error_bound);
-  solution.errors = worst;
+  if (blind) one.forward_error_bound = kInfinity;
+  keep_worst(solution.errors, one);
 }
 
 // Of a singular matrix: whether b seems to have a part outside of its range. The error

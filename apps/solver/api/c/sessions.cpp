@@ -1,5 +1,4 @@
-// The C interface: matrices in any form, blocks of vectors, bounds. Over 300 lines: the
-// calls of one session.
+// The C interface: matrices in any form, blocks of vectors, bounds.
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "espalier/machine/memory_limits.h"
 #include "espalier/model/units.h"
 #include "solver/api/c/handle.h"
+#include "solver/api/worst_of.h"
 #include "solver/matrix/check_matrix.h"
 
 using namespace espalier;
@@ -40,25 +40,6 @@ Solution solve_complex(espalier_solver& handle, std::int32_t transposed,
       b, nrhs, complex_operation(handle.transposed(), transposed), {}, progress);
   if (around) conjugate(b);
   return solution;
-}
-
-void keep_worst(Solution& worst, const Solution& one) {
-  worst.seconds += one.seconds;
-  worst.refine_seconds += one.refine_seconds;
-  Refinement& refinement = worst.refinement;
-  refinement.steps = std::max(refinement.steps, one.refinement.steps);
-  refinement.gmres_steps += one.refinement.gmres_steps;
-  refinement.backward_error =
-      std::max(refinement.backward_error, one.refinement.backward_error);
-  worst.doubts.singular |= one.doubts.singular;
-  worst.doubts.backward_error |= one.doubts.backward_error;
-  worst.doubts.forward_error |= one.doubts.forward_error;
-  if (!one.errors) return;
-  ErrorEstimate errors = worst.errors.value_or(ErrorEstimate{});
-  errors.condition_1norm = std::max(errors.condition_1norm, one.errors->condition_1norm);
-  errors.forward_error_bound =
-      std::max(errors.forward_error_bound, one.errors->forward_error_bound);
-  worst.errors = errors;
 }
 
 }  // namespace
