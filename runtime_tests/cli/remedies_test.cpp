@@ -58,7 +58,7 @@ const Refusal kPlan[] = {
      {"plan", "--grid", "9x9", "--processes", "2", "--workers", "2,4"}},
     {"two_files", {"plan", "{tree}", "{tree}"}},
     {"option_twice", {"plan", "{tree}", "--order", "liu", "--order=postorder"}},
-    {"no_such_option", {"plan", "--picturesque", "5", "{tree}"}},
+    {"no_such_option", {"plan", "--picturesque", "{new}", "{tree}"}},
     {"no_such_flag", {"plan", "--picturesque", "{tree}"}},
     {"replay_of_nothing", {"plan", "--replay"}},
     {"replay_and_file", {"plan", "--replay", "{record}", "{tree}"}},
