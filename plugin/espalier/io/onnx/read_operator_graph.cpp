@@ -143,12 +143,13 @@ class OnnxGraph {
     if (builder_.graph().find_tensor(tensor.name))
       throw FileError(file_, 0,
                       fmt::format("two tensors have the name '{}'", tensor.name));
-    const auto held = tensor.value ? tensor.value->held_bytes() : std::nullopt;
     const Bytes wanted = bytes ? *bytes : tensor_bytes(tensor.type, tensor.shape);
-    if (held && static_cast<Bytes>(*held) != wanted)
+    const auto held = static_cast<Bytes>(
+        tensor.value ? tensor.value->held_bytes().value_or(wanted) : wanted);
+    if (held != wanted)
       throw FileError(file_, 0,
                       fmt::format("{} of {} bytes has a value of {} bytes", label(tensor),
-                                  wanted, *held));
+                                  wanted, held));
     return builder_.add_tensor(std::move(tensor), bytes);
   }
 
