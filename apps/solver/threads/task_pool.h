@@ -52,7 +52,8 @@ struct Threads {
 
 /// Tasks that add tasks, on threads of its own and the caller's.
 ///
-/// A task is ready when it is added; of those that are, the largest is started first.
+/// A task is ready when it is added; of those that are, the largest is started first. A
+/// thread that finds none looks out for one for half a millisecond before it sleeps.
 /// What comes out must not depend on which thread runs what: the pool promises no more
 /// than that everything added has run when run() returns.
 class TaskPool {
