@@ -315,7 +315,8 @@ class Cases {
     expect(least < solver->least() && solver->least_for_plan() == least,
            fmt::format("less out of core: {} of {}, to plan {}", least, solver->least(),
                        solver->least_for_plan()));
-    const Bytes bound = tight(*solver);
+    // Less than tight(): the system counts up to a quarter too much, too.
+    const Bytes bound = least - ProcessAccount::kRunToRun / 4;
     const std::vector<double> first = solved(*solver, bound);
     expect(cluster_.sum(solver->spilled().bytes_written) > 0,
            fmt::format("bytes written; least {}, in core {}, alone {}, here {}", least,
@@ -367,11 +368,10 @@ class Cases {
   void expect(bool holds, std::string_view what) {
     if (cluster_.smallest(holds ? 1 : 0) == 0 && !holds) cluster_.fail(3, failure(what));
   }
-  // With three quarters of what is left for the differences between runs: buffers of MPI
-  // that come with the first large messages have taken over a quarter, and the system
-  // counts up to a quarter too much.
+  // With half of what is left for the differences between runs: buffers of MPI that come
+  // with the first large messages have taken over a quarter.
   static Bytes tight(const Solver& solver) {
-    return solver.least_out_of_core() - ProcessAccount::kRunToRun / 4;
+    return solver.least_out_of_core() - ProcessAccount::kRunToRun / 2;
   }
   // For what a part has beside its lease, and MPI.
   static constexpr Bytes kBeside = Bytes{24} << 20;
