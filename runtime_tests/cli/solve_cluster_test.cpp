@@ -335,14 +335,24 @@ TEST(SolveOnCluster, WritesResultsWhereTheFirstProcessSeesTheirDirectory) {
   const std::filesystem::path here = TemporaryFile("").path() + ".here";
   std::filesystem::create_directories(here / "results");
   std::ofstream(here / "matrix.mtx") << wind(9, 9).text("general");
-  const std::vector<std::string> solve = {
-      ESPALIER,        "solve",      "matrix.mtx",        "--out",
-      "results/x.mtx", "--report",   "results/page.html", "--null-space",
-      "results/n.mtx", "--workers=1"};
-  std::vector<std::string> job = {"-n", "1", "-wdir", here.string()};
-  job.insert(job.end(), solve.begin(), solve.end());
-  job.insert(job.end(), {":", "-n", "1", "-wdir", "/"});
-  job.insert(job.end(), solve.begin(), solve.end());
+  const std::string from_there =
+      R"(test "$OMPI_COMM_WORLD_RANK" = 0 && cd "$0" || cd /; exec "$@")";
+  const std::vector<std::string> job = {"-n",
+                                        "2",
+                                        "sh",
+                                        "-c",
+                                        from_there,
+                                        here.string(),
+                                        ESPALIER,
+                                        "solve",
+                                        "matrix.mtx",
+                                        "--out",
+                                        "results/x.mtx",
+                                        "--report",
+                                        "results/page.html",
+                                        "--null-space",
+                                        "results/n.mtx",
+                                        "--workers=1"};
   const Outcome outcome = run(job);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(std::filesystem::exists(here / "results/x.mtx"));
