@@ -29,19 +29,9 @@
 namespace espalier::cli {
 namespace {
 
-// What is wrong before the processes of a job know each other is wrong with all of them:
-// one says it.
-bool speaks() {
-#ifdef ESPALIER_WITH_MPI
-  return launch().rank == 0;
-#else
-  return true;
-#endif
-}
-
 void say(std::string_view message) {
   // Not by fmt::print(), which throws where standard error is closed.
-  if (!message.empty() && speaks())
+  if (!message.empty() && is_first_process())
     std::fputs(fmt::format("espalier: {}\n", printable(message, true)).c_str(), stderr);
 }
 
@@ -58,7 +48,7 @@ int launched_processes() {
 // the one that speaks may not have come so far: the others wait to be ended with it.
 void complain(std::string_view message) {
   say(message);
-  if (!speaks()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  if (!is_first_process()) std::this_thread::sleep_for(std::chrono::seconds(3));
 }
 
 using Words = std::vector<std::string>;
@@ -171,14 +161,15 @@ std::string line_that_works(const Words& refused, const Remedy& remedy) {
 }
 
 void suggest(const Words& refused, const Remedy& remedy) {
-  if (speaks()) std::fputs(line_that_works(refused, remedy).c_str(), stderr);
+  if (is_first_process()) std::fputs(line_that_works(refused, remedy).c_str(), stderr);
 }
 
 // The launcher ends the job with the first process whose answer is no: not before the one
 // that speaks has said what would do.
 int end(const Words& words, ExitStatus status, const Remedy& remedy) {
   suggest(words, remedy);
-  if (status == kNo && !speaks()) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (status == kNo && !is_first_process())
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   return status;
 }
 
@@ -218,7 +209,7 @@ int parse_and_run(const Words& words, char** argv, std::string_view only) {
     // What is wrong is told, and mended, by who knows all subcommands.
     if (!only.empty()) return parse_and_run(words, argv, {});
     if (error.get_exit_code() == 0)  // --help, --version
-      return speaks() ? program.app.exit(error) : kDone;
+      return is_first_process() ? program.app.exit(error) : kDone;
     return refuse(program, words, error);
   }
   if (command == nullptr) {

@@ -167,7 +167,7 @@ void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "One JSON object on standard output, nothing else");
 }
 
-bool writes_results() {
+bool is_first_process() {
 #ifdef ESPALIER_WITH_MPI
   return launch().rank == 0;
 #else
@@ -178,7 +178,7 @@ bool writes_results() {
 CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
                         const std::string& help) {
   const auto check = [](const std::string& text) -> std::string {
-    if (!writes_results()) return {};
+    if (!is_first_process()) return {};
     try {
       check_output(text);
     } catch (const FileError& error) {

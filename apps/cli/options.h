@@ -54,8 +54,9 @@ void add_workers(CLI::App& app, std::int32_t& workers);
 void add_seed(CLI::App& app, std::uint64_t& seed, const std::string& help);
 void add_json(CLI::App& app, bool& json);
 
-/// Whether this process writes results: of a job's processes the first does.
-[[nodiscard]] bool writes_results();
+/// Whether this is no process of a job, or the first of one: it writes results, and says
+/// what is wrong with all of them before they know each other.
+[[nodiscard]] bool is_first_process();
 
 /// The name of a file to be written: what cannot be written is known before the work
 /// begins. Of several processes the first one looks, since it writes.

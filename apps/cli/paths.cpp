@@ -39,7 +39,7 @@ void check_file(const std::string& option, const std::string& path) {
 }
 
 void check_result(const std::string& option, const std::string& path) {
-  if (writes_results()) check_file(option, path);
+  if (is_first_process()) check_file(option, path);
 }
 
 void check_runtime(const solver::RuntimeOptions& options) {

@@ -2,11 +2,10 @@
 
 #include <strings.h>
 
-#include <istream>
-#include <streambuf>
 #include <string_view>
 #include <utility>
 
+#include "cli/text_stream.h"
 #include "espalier/io/tree_io.h"
 #include "solver/io/rutherford_boeing.h"
 #include "solver/io/text_reader.h"
@@ -39,31 +38,6 @@ bool is_matrix_market(solver::TextReader& text) {
          strncasecmp(head.data(), kBanner.data(), kBanner.size()) == 0;
 }
 
-// The blocks of a reader as a stream.
-class BlockBuffer : public std::streambuf {
- public:
-  explicit BlockBuffer(solver::TextReader& text) : text_(text) {}
-
- protected:
-  int_type underflow() override {
-    const std::string_view block = text_.next_block();
-    if (block.empty()) return traits_type::eof();
-    char* const first = const_cast<char*>(block.data());  // a get area is not written to
-    setg(first, first, first + block.size());
-    return traits_type::to_int_type(*first);
-  }
-
- private:
-  solver::TextReader& text_;
-};
-
-TreeFile read_tree(solver::TextReader& text) {
-  BlockBuffer buffer(text);
-  std::istream in(&buffer);
-  in.exceptions(std::ios::badbit);  // rethrows what the buffer throws
-  return espalier::read_tree(in, text.path());
-}
-
 }  // namespace
 
 PlanInput read_plan_input(const MatrixSource& source, const AssemblyRequest& request) {
@@ -73,7 +47,8 @@ PlanInput read_plan_input(const MatrixSource& source, const AssemblyRequest& req
   solver::TextReader text(source.file);
   if (is_matrix_market(text))
     return assembly_input(read_input(source, std::move(text), request.kind), request);
-  TreeFile file = read_tree(text);
+  TextStream in(text);
+  TreeFile file = read_tree(in, text.path());
   return {std::make_shared<const TaskTree>(std::move(file.tree)),
           {},
           std::move(file.ids),

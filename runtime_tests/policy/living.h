@@ -80,6 +80,20 @@ inline starpu_codelet reading_codelet() {
       STARPU_R);
 }
 
+/// Codelets of a reduction by the first ints of variables: a copy starts with 0, and is
+/// added.
+inline starpu_codelet zeroing_codelet() {
+  return on_variable([](void** buffers, void*) { first_int(buffers[0]) = 0; }, STARPU_W);
+}
+inline starpu_codelet adding_codelet() {
+  starpu_codelet codelet = cpu_codelet(
+      [](void** buffers, void*) { first_int(buffers[0]) += first_int(buffers[1]); });
+  codelet.nbuffers = 2;
+  codelet.modes[0] = STARPU_RW;
+  codelet.modes[1] = STARPU_R;
+  return codelet;
+}
+
 /// Submits a task on these handles.
 inline int submit(starpu_codelet& codelet, void* argument,
                   const std::vector<starpu_data_handle_t>& handles = {},

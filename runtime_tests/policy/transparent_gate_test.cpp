@@ -63,13 +63,7 @@ TEST(HandleGate, ScratchCountsOnceForEachWorkerUntilItIsUnregistered) {
 
 TEST(HandleGate, AReductionCountsOnceForEachWorkerAndOnceForItself) {
   const auto report = run_bounded(kBound, [&] {
-    static starpu_codelet zero =
-        on_variable([](void** buffers, void*) { first_int(buffers[0]) = 0; }, STARPU_W);
-    static starpu_codelet add = cpu_codelet(
-        [](void** buffers, void*) { first_int(buffers[0]) += first_int(buffers[1]); });
-    add.nbuffers = 2;
-    add.modes[0] = STARPU_RW;
-    add.modes[1] = STARPU_R;
+    static starpu_codelet zero = zeroing_codelet(), add = adding_codelet();
     static starpu_codelet contribute = incrementing_codelet();
     contribute.modes[0] = STARPU_REDUX;
     for (int round = 0; round < 10; ++round) {

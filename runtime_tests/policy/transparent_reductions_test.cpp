@@ -56,13 +56,7 @@ class MixedWork {
   }
 
   void add() {
-    static starpu_codelet zero =
-        on_variable([](void** buffers, void*) { first_int(buffers[0]) = 0; }, STARPU_W);
-    static starpu_codelet sum = cpu_codelet(
-        [](void** buffers, void*) { first_int(buffers[0]) += first_int(buffers[1]); });
-    sum.nbuffers = 2;
-    sum.modes[0] = STARPU_RW;
-    sum.modes[1] = STARPU_R;
+    static starpu_codelet zero = zeroing_codelet(), sum = adding_codelet();
     data_.push_back({temporary(64 * kKiB)});
     starpu_data_set_reduction_methods(data_.back().handle, &sum, &zero);
   }

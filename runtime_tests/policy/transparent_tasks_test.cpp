@@ -209,13 +209,7 @@ TEST(HandleGate, BoundsSeveralContextsTogether) {
 // Chains of a write, contributions, a read. StarPU submits the tasks that reduce the
 // copies when the read would start, after all that the program has submitted.
 TEST(HandleGate, ReductionsThatStarPUSubmitsLateNeedNothingMore) {
-  static starpu_codelet zero =
-      on_variable([](void** buffers, void*) { first_int(buffers[0]) = 0; }, STARPU_W);
-  static starpu_codelet add = cpu_codelet(
-      [](void** buffers, void*) { first_int(buffers[0]) += first_int(buffers[1]); });
-  add.nbuffers = 2;
-  add.modes[0] = STARPU_RW;
-  add.modes[1] = STARPU_R;
+  static starpu_codelet zero = zeroing_codelet(), add = adding_codelet();
   static starpu_codelet read = reading_codelet(), contribute = incrementing_codelet();
   contribute.modes[0] = STARPU_REDUX;
   constexpr int kChains = 16, kContributions = 4;

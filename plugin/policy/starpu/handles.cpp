@@ -66,6 +66,16 @@ const void* copies_of(starpu_data_handle_t handle) {
   return reinterpret_cast<const char*>(handle) + 1;
 }
 
+namespace {
+
+// Whether each worker has a copy of its own of that buffer.
+bool is_of_copies(const starpu_task& task, unsigned number) {
+  const auto mode = static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, number));
+  return (mode & (STARPU_SCRATCH | STARPU_REDUX)) != 0;
+}
+
+}  // namespace
+
 void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>& data) {
   data.clear();
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
@@ -74,7 +84,7 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
     const auto mode = static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i));
     const bool scratch = (mode & STARPU_SCRATCH) != 0;
     const bool reduction = (mode & STARPU_REDUX) != 0;
-    const bool copies = scratch || reduction;
+    const bool copies = is_of_copies(task, i);
     const bool itself = !scratch && !at_home_in_memory(handle);
     if (!copies && !itself) continue;
     const auto size = static_cast<Bytes>(starpu_data_get_alloc_size(handle));
@@ -109,9 +119,7 @@ void add_copies(const starpu_task& task, std::vector<DataAccess>& data) {
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
   for (unsigned i = 0; i < count; ++i) {
     const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, i);
-    const auto mode = static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i));
-    if ((mode & (STARPU_SCRATCH | STARPU_REDUX)) == 0)
-      data.push_back({copies_of(handle), 0, handle, true});
+    if (!is_of_copies(task, i)) data.push_back({copies_of(handle), 0, handle, true});
   }
   if (data.size() > 1) remove_duplicates(data);
 }
@@ -201,8 +209,7 @@ void places_of(const starpu_task& task, std::vector<DataAccess>& places) {
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
   for (unsigned i = 0; i < count; ++i) {
     const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, i);
-    const auto mode = static_cast<unsigned>(STARPU_TASK_GET_MODE(&task, i));
-    const bool copies = (mode & (STARPU_SCRATCH | STARPU_REDUX)) != 0;
+    const bool copies = is_of_copies(task, i);
     if (const void* const place = copies ? buffer_of(task, i) : place_of(handle))
       places.push_back({copies ? copies_of(handle) : handle, 0, place});
   }

@@ -60,13 +60,6 @@ struct Rows {
   std::vector<double> values;
 };
 
-espalier_solver_statistics statistics_of(const Handle& solver) {
-  espalier_solver_statistics facts{};
-  facts.size = sizeof facts;
-  EXPECT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
-  return facts;
-}
-
 // Solutions of A x = b and A^T x = b for known x, in blocks with gaps.
 void expect_solves(const Handle& solver, const Rows& matrix) {
   constexpr std::int32_t kColumns = 3;
@@ -332,21 +325,6 @@ TEST(CSessions, SaveAMatrixByRowsAsItIs) {
   expect_solves(Handle(loaded), matrix);
 }
 
-// A symmetric matrix by its lower triangle, as triplets from 0 on.
-espalier_solver_input lower_of(std::int32_t order, const std::vector<std::int32_t>& rows,
-                               const std::vector<std::int32_t>& columns,
-                               const std::vector<double>& values) {
-  espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
-  input.order = order;
-  input.entries = std::ssize(rows);
-  input.format = ESPALIER_SOLVER_TRIPLETS;
-  input.symmetry = ESPALIER_SOLVER_SYMMETRIC;
-  input.rows = rows.data();
-  input.columns = columns.data();
-  input.values = values.data();
-  return input;
-}
-
 // Of the others' block (1 2 0; 2 4 0; 0 0 5), whatever the kept variables 3 and 4 are.
 TEST(CSessions, TellsTheRankOfWhatIsEliminated) {
   const std::vector<std::int32_t> rows = {0, 1, 1, 2, 3, 3, 4, 4};
@@ -356,12 +334,16 @@ TEST(CSessions, TellsTheRankOfWhatIsEliminated) {
   espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
   options.schur = kept.data();
   options.schur_count = 2;
-  const Handle solver = factored(lower_of(5, rows, columns, values), &options);
+  const Handle solver =
+      factored(triplets(5, ESPALIER_SOLVER_SYMMETRIC, rows, columns, values), &options);
   const espalier_solver_statistics facts = statistics_of(solver);
   EXPECT_EQ(facts.rank, 2);
   EXPECT_EQ(facts.structural_rank, 3);
   EXPECT_EQ(facts.singular, 1);
-  EXPECT_EQ(statistics_of(factored(lower_of(5, rows, columns, values))).rank, 5);
+  EXPECT_EQ(statistics_of(
+                factored(triplets(5, ESPALIER_SOLVER_SYMMETRIC, rows, columns, values)))
+                .rank,
+            5);
 }
 
 // The Laplacian of a triangle, as L L^T in single precision, whose pivots are rounding.
@@ -374,7 +356,8 @@ TEST(CSessions, OfASingularMatrixTheRankIsLessThanTheOrder) {
        {ESPALIER_SOLVER_KIND_AUTO, ESPALIER_SOLVER_KIND_CHOLESKY,
         ESPALIER_SOLVER_KIND_LDLT}) {
     options.kind = kind;
-    const Handle solver = analyse(lower_of(3, rows, columns, values), &options);
+    const Handle solver =
+        analyse(triplets(3, ESPALIER_SOLVER_SYMMETRIC, rows, columns, values), &options);
     ASSERT_EQ(espalier_solver_plan(solver.get(), INT64_MAX), 0);
     const int status = espalier_solver_factorise(solver.get());
     if (kind == ESPALIER_SOLVER_KIND_CHOLESKY && status == -EDOM) continue;

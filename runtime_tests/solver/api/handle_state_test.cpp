@@ -14,28 +14,13 @@
 namespace espalier::solver {
 namespace TEST_SOURCE {
 
-espalier_solver_statistics statistics_of(const Handle& solver) {
-  espalier_solver_statistics facts{};
-  facts.size = sizeof facts;
-  EXPECT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
-  return facts;
-}
-
 /// Triplets from 0 on.
 struct Triplets {
   std::int32_t order, symmetry;
   std::vector<std::int32_t> rows, columns;
   std::vector<double> values;
   [[nodiscard]] espalier_solver_input input() const {
-    espalier_solver_input view = ESPALIER_SOLVER_INPUT_INIT;
-    view.order = order;
-    view.entries = static_cast<std::int64_t>(rows.size());
-    view.format = ESPALIER_SOLVER_TRIPLETS;
-    view.symmetry = symmetry;
-    view.rows = rows.data();
-    view.columns = columns.data();
-    view.values = values.data();
-    return view;
+    return triplets(order, symmetry, rows, columns, values);
   }
 };
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace espalier::solver {
 
@@ -22,6 +23,29 @@ inline Handle analyse(const espalier_solver_input& input,
   EXPECT_EQ(espalier_solver_analyse(&solver, &input, options), 0)
       << espalier_solver_last_error();
   return Handle(solver);
+}
+
+inline espalier_solver_statistics statistics_of(const Handle& solver) {
+  espalier_solver_statistics facts{};
+  facts.size = sizeof facts;
+  EXPECT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
+  return facts;
+}
+
+/// A matrix by triplets from 0 on, which outlive it.
+inline espalier_solver_input triplets(std::int32_t order, std::int32_t symmetry,
+                                      const std::vector<std::int32_t>& rows,
+                                      const std::vector<std::int32_t>& columns,
+                                      const std::vector<double>& values) {
+  espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
+  input.order = order;
+  input.entries = std::ssize(rows);
+  input.format = ESPALIER_SOLVER_TRIPLETS;
+  input.symmetry = symmetry;
+  input.rows = rows.data();
+  input.columns = columns.data();
+  input.values = values.data();
+  return input;
 }
 
 /// Analysed, planned without a bound and factored.
