@@ -100,14 +100,18 @@ std::vector<std::int32_t> kept_variables(const SolveOptions& options,
 void write_null_space(const SolveOptions& options, std::int64_t dimension,
                       const std::function<void()>& write) {
   if (options.null_space.empty()) return;
+  const auto say_nothing_is_written = [&options](const char* why) {
+    fmt::print(stderr, "espalier: {}: --null-space {}: nothing is written: {}\n",
+               options.input_name(), options.null_space, why);
+  };
+  if (dimension == 0)
+    return say_nothing_is_written("the factorisation found no null vectors");
   try {
-    if (dimension == 0) throw Error("the factorisation found no null vectors");
     write();
   } catch (const InvalidInput&) {  // of the file, too
     throw;
   } catch (const Error& error) {
-    fmt::print(stderr, "espalier: {}: --null-space {}: nothing is written: {}\n",
-               options.input_name(), options.null_space, error.what());
+    say_nothing_is_written(error.what());
   }
 }
 

@@ -249,13 +249,13 @@ SymmetricMatrix read_matrix_market(const std::string& path) {
 
 InputMatrix read_matrix(const std::string& path) {
   if (is_rutherford_boeing(path)) return read_rutherford_boeing(path);
-  return std::get<InputMatrix>(
-      with_finite_sums(MatrixMarketReader(path, Accepted::kReal).read(), path));
+  return read_matrix(TextReader(path));
 }
 
 InputMatrix read_matrix(TextReader&& text) {
-  return std::get<InputMatrix>(
-      MatrixMarketReader(std::move(text), Accepted::kReal).read());
+  const std::string path = text.path();
+  return std::get<InputMatrix>(with_finite_sums(
+      MatrixMarketReader(std::move(text), Accepted::kReal).read(), path));
 }
 
 AnyMatrix read_any_matrix(const std::string& path) {

@@ -82,6 +82,14 @@ TEST(ReadMatrix, NamesTheEntryWhoseValuesAddUpToNoNumber) {
       << message;
 }
 
+// Of a file that is open, as a pipe is, likewise.
+TEST(ReadMatrix, ChecksTheSumsOfATextThatIsOpen) {
+  const TemporaryFile file(
+      "%%MatrixMarket matrix coordinate real general\n1 1 2\n1 1 1e308\n1 1 1e308\n",
+      ".mtx");
+  EXPECT_THROW((void)read_matrix(TextReader(file.path())), FileError);
+}
+
 TEST(ReadMatrix, GivesBackRandomMatricesInAnyOrderOfEntries) {
   std::mt19937 random(5);
   for (int instance = 0; instance < 300; ++instance) {
