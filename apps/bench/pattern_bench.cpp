@@ -59,7 +59,7 @@ std::vector<Series> run_all(const Pattern& pattern, const Options& options) {
   for (Series& s : series)
     s.way.command = fmt::format("ulimit -v {}; {}",
                                 std::int64_t{options.memory_gib} << 20, s.way.command);
-  run_in_turns(series, options.repeat, options.timeout);
+  run_in_turns(series, {.least = options.repeat, .timeout_seconds = options.timeout});
   return series;
 }
 

@@ -11,6 +11,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "espalier/model/clock.h"
+
 namespace espalier::bench {
 namespace {
 
@@ -203,9 +205,11 @@ std::vector<Series> beside_peers(const System& system,
   return series;
 }
 
-void run_in_turns(std::vector<Series>& series, int repeat, int timeout_seconds) {
-  for (int i = 0; i < repeat; ++i)
-    for (Series& s : series) s.run_again(timeout_seconds);
+void run_in_turns(std::vector<Series>& series, const Turns& turns) {
+  const auto start = Clock::now();
+  for (int i = 0; i < turns.least || (i < Turns::kMost && since(start) < turns.seconds);
+       ++i)
+    for (Series& s : series) s.run_again(turns.timeout_seconds);
 }
 
 bool useful(const Series& series) {

@@ -75,7 +75,17 @@ std::string choose_blas_kernel();
 /// default, and 25 times what takes less than a millisecond.
 [[nodiscard]] std::vector<Series> beside_peers(const System& system,
                                                const std::vector<std::string>& peers);
-void run_in_turns(std::vector<Series>& series, int repeat, int timeout_seconds);
+
+/// How often each of several series runs.
+struct Turns {
+  static constexpr int kMost = 99;  ///< runs that are made for `seconds`
+
+  int least = 3;              ///< runs of each
+  int seconds = 0;            ///< more of them until so many have passed
+  int timeout_seconds = 600;  ///< of one run
+};
+/// One run of each after the other, again and again.
+void run_in_turns(std::vector<Series>& series, const Turns& turns);
 
 /// A backward error above this counts for none.
 inline constexpr double kUseless = 1e-10;

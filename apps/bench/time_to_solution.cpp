@@ -2,9 +2,13 @@
 // have them, every one with its own ordering, by the clock, from the matrix in memory to
 // the refined solution. The start of a runtime is in ours, reading is in none.
 //
-//   time_to_solution [--repeat N] [--workers N] [--kinds KIND,…] [--peers NAME,…]
-//                    [--timeout SECONDS] [--json FILE] [--markdown FILE] INPUT…
+//   time_to_solution [--repeat N] [--seconds SECONDS] [--workers N] [--kinds KIND,…]
+//                    [--peers NAME,…] [--timeout SECONDS] [--json FILE]
+//                    [--markdown FILE] INPUT…
 //   INPUT: a matrix file, grid:NXxNYxNZ, or a folder of matrix files
+//
+// All take turns, --repeat times each, and with --seconds as often as fits: where pages
+// and threads come from a busy host, three runs of some milliseconds tell little.
 //
 // A ratio is the time of the best peer over ours; "factor" is that of the factorisations
 // alone, of peers that tell it apart. What leaves a backward error above 1e-10 counts for
@@ -33,7 +37,7 @@ using namespace espalier::bench;
 using nlohmann::json;
 
 struct Options {
-  int repeat = 3, workers = 2, timeout = 600;
+  int repeat = 3, seconds = 0, workers = 2, timeout = 600;
   std::vector<std::string> kinds = {"auto"};
   std::vector<std::string> peers = {"cholmod-own", "mumps-own-relaxed", "mumps-mpi-own",
                                     "umfpack-own", "superlu-dist"};
@@ -137,10 +141,13 @@ int compare(const Options& options) {
   fmt::print(
       "Seconds by the clock from the matrix in memory to the refined solution, medians "
       "of "
-      "{} runs; {} workers,\nBLAS threads or processes; kernels of OpenBLAS: {}. Limit: "
+      "{} runs{}; {} workers,\nBLAS threads or processes; kernels of OpenBLAS: {}. "
+      "Limit: "
       "{} s. !: backward error above {:.0e}, counts\nfor none. ratio: best peer / ours; "
       "factor: the same of factorisations alone.\n\n",
-      options.repeat, options.workers, choose_blas_kernel(), options.timeout, kUseless);
+      options.repeat,
+      options.seconds > 0 ? fmt::format(", more within {} s", options.seconds) : "",
+      options.workers, choose_blas_kernel(), options.timeout, kUseless);
   Table table(options);
   Ratios whole, factor;
   bool good = true;
@@ -150,7 +157,7 @@ int compare(const Options& options) {
          kinds_of(facts_of(input, options.timeout), options.kinds)) {
       const System system{.input = input, .kind = kind, .workers = options.workers};
       std::vector<Series> series = beside_peers(system, options.peers);
-      run_in_turns(series, options.repeat, options.timeout);
+      run_in_turns(series, {options.repeat, options.seconds, options.timeout});
       table.add(system, series);
       whole.add(ratio(series, "solution_seconds"));
       factor.add(ratio(series, "factor_seconds"));
@@ -171,6 +178,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Time to solution: the library beside its peers");
   add_repeat(app, options.repeat);
+  app.add_option("--seconds", options.seconds, "More runs until so many have passed")
+      ->check(CLI::Range(0, 86'400));
   add_workers(app, options.workers, "Workers, BLAS threads or processes");
   add_timeout(app, options.timeout);
   add_kinds(app, options.kinds);
