@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -23,9 +24,10 @@ using Json = nlohmann::ordered_json;
 using policy::ReplayedRun;
 
 struct Row {
+  std::int32_t workers;
   std::string memory;  // as it was asked for
   Bytes bound;
-  ReplayedRun run;
+  Expected<ReplayedRun> run;  // no: the bound is too small
   double speedup;
 };
 
@@ -120,31 +122,59 @@ Report head(const ReplayRequest& request, const RunRecord& record, Bytes least) 
   return report;
 }
 
+Json json_of(const Row& row) {
+  Json replay{{"workers", row.workers},
+              {"memory", row.memory},
+              {"bound_bytes", row.bound == kNone ? Json() : Json(row.bound)},
+              {"feasible", row.run.has_value()}};
+  if (!row.run) {
+    replay["least_bytes"] = row.run.error().least_bytes;
+    return replay;
+  }
+  replay["makespan_seconds"] = row.run->makespan;
+  replay["speedup"] = row.speedup;
+  replay["peak_bytes"] = row.run->peak;
+  replay["booked_peak_bytes"] = row.run->booked_peak;
+  replay["held_tasks"] = row.run->held_tasks;
+  replay["stolen_tasks"] = row.run->stolen_tasks;
+  return replay;
+}
+
+std::string line(const Row& row) {
+  const std::string asked = fmt::format("  {:>8} {:>12}", row.workers, row.memory);
+  if (!row.run)
+    return fmt::format("{} {:>12} {:>9} {:>12} {:>12}\n", asked, "-", "-", "-", "-");
+  return fmt::format("{} {:>12.4g} {:>9.2f} {:>12} {:>12}\n", asked, row.run->makespan,
+                     row.speedup, format_size(row.run->peak),
+                     format_size(row.run->booked_peak));
+}
+
 void print_replays(const Report& report, const std::vector<Row>& rows, bool json) {
   if (json) {
     Json object = report.json();
     object["replays"] = Json::array();
-    for (const Row& row : rows)
-      object["replays"].push_back(
-          {{"workers", row.run.workers},
-           {"memory", row.memory},
-           {"bound_bytes", row.bound == kNone ? Json() : Json(row.bound)},
-           {"makespan_seconds", row.run.makespan},
-           {"speedup", row.speedup},
-           {"peak_bytes", row.run.peak},
-           {"booked_peak_bytes", row.run.booked_peak},
-           {"held_tasks", row.run.held_tasks},
-           {"stolen_tasks", row.run.stolen_tasks}});
+    for (const Row& row : rows) object["replays"].push_back(json_of(row));
     return cli::print(dump(object));
   }
   std::string text = report.table();
   text += fmt::format("\n  {:>8} {:>12} {:>12} {:>9} {:>12} {:>12}\n", "workers",
                       "memory", "makespan, s", "speed-up", "peak", "booked");
-  for (const Row& row : rows)
-    text += fmt::format("  {:>8} {:>12} {:>12.4g} {:>9.2f} {:>12} {:>12}\n",
-                        row.run.workers, row.memory, row.run.makespan, row.speedup,
-                        format_size(row.run.peak), format_size(row.run.booked_peak));
+  for (const Row& row : rows) text += line(row);
+  if (!std::ranges::all_of(rows, [](const Row& row) { return row.run.has_value(); }))
+    text += "\n  -  needs a larger bound\n";
   cli::print(text);
+}
+
+// Of one bound.
+void add_rows(Replays& replays, const ReplayRequest& request, const std::string& memory,
+              Bytes bound, std::vector<Row>& rows) {
+  const Expected<ReplayedRun> one = replays.run(1, bound);
+  for (const std::int32_t workers : request.workers) {
+    Row row{workers, memory, bound,
+            !one || workers == 1 ? one : replays.run(workers, bound), 1};
+    if (row.run && row.run->makespan > 0) row.speedup = one->makespan / row.run->makespan;
+    rows.push_back(std::move(row));
+  }
 }
 
 }  // namespace
@@ -156,23 +186,17 @@ Ending replay_plan(const ReplayRequest& request) {
   Replays replays(request, record);
   const Report report = head(request, record, replays.least());
   std::vector<Row> rows;
-  for (const auto& [memory, bound] : replays.bounds()) {
-    std::optional<Seconds> alone;
-    for (const std::int32_t workers : request.workers) {
-      const auto one = alone ? Expected<ReplayedRun>() : replays.run(1, bound);
-      const auto run = replays.run(workers, bound);
-      if (!one || !run) {
-        progress.reset();
-        const Infeasible& no = one ? run.error() : one.error();
-        print_infeasible(report, no, request.json);
-        return {kNo, raise_memory(no.least_bytes)};
-      }
-      if (!alone) alone = one->makespan;
-      const double speedup = run->makespan > 0 ? *alone / run->makespan : 1;
-      rows.push_back({memory, bound, *run, speedup});
-    }
-  }
+  for (const auto& [memory, bound] : replays.bounds())
+    add_rows(replays, request, memory, bound, rows);
   progress.reset();
+  const auto least_told = std::ranges::min_element(rows, {}, [](const Row& row) {
+    return row.run ? Bytes{0} : row.run.error().least_bytes;
+  });
+  if (!least_told->run) {
+    const Infeasible& no = least_told->run.error();
+    print_infeasible(report, no, request.json);
+    return {kNo, raise_memory(no.least_bytes)};
+  }
   print_replays(report, rows, request.json);
   return kDone;
 }

@@ -119,7 +119,23 @@ TEST(PlanReplay, RunsARecordOnOtherNumbersOfWorkers) {
   const Outcome refused = run({"plan", "--replay", trace, "--memory", "1KiB", "--json"});
   EXPECT_EQ(refused.status, 1);
   EXPECT_EQ(object(refused)["feasible"], false);
-  const Outcome table = run({"plan", "--replay", trace, "--workers", "2"});
+
+  // Of several bounds each has its answer.
+  const Outcome some = run(
+      {"plan", "--replay", trace, "--workers", "1,2", "--memory", "1KiB,min", "--json"});
+  ASSERT_EQ(some.status, 0) << some.err;
+  const json rows = object(some)["replays"];
+  ASSERT_EQ(rows.size(), 4u);
+  for (const int i : {0, 1}) {
+    EXPECT_EQ(rows[i]["feasible"], false);
+    EXPECT_EQ(rows[i]["least_bytes"], object(some)["least_bytes"]);
+    EXPECT_EQ(rows[i + 2]["feasible"], true);
+    EXPECT_EQ(rows[i + 2]["workers"], i + 1);
+  }
+  EXPECT_GT(rows[3]["speedup"], 1);
+  const Outcome table =
+      run({"plan", "--replay", trace, "--workers", "2", "--memory", "1KiB,min"});
+  EXPECT_NE(table.out.find("-  needs a larger bound"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("speed-up"), std::string::npos) << table.out;
 }
 
