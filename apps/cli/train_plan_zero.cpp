@@ -89,8 +89,7 @@ ZeroRow row_of(const TrainingModel& model, const LayeredModel& layers,
   row.formula = formula(model.parameters, bytes, stage, request.ranks);
   row.sent = sent(costs, row.plan);
   // Every micro-batch is like the first: its buffers are the layout's.
-  TrainingPlan one = row.plan;
-  one.setting.micro_batches = 1;
+  const TrainingPlan one = first_micro_batches(row.plan);
   const Violations wrong = validate_training_plan(
       costs, training_plan(costs, one.setting, {one.stages[0].part}));
   if (!wrong.empty()) throw std::logic_error("the plan is not valid: " + wrong.front());

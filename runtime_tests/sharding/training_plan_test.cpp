@@ -264,6 +264,22 @@ TEST(TrainingPlan, NeedsWhatTheBuffersOfEveryProcessNeed) {
   });
 }
 
+TEST(TrainingPlan, ShowsAllThatProcessesHoldInItsFirstMicroBatches) {
+  for_settings([&](const LayeredModel& model, TrainingSetting setting) {
+    setting.micro_batches = 9;
+    const StageCosts costs(model, setting_of(setting));
+    std::vector<StagePart> parts;
+    for (std::int64_t s = 0; s < setting.pipeline; ++s) parts.push_back({s, s, s % 2});
+    parts.back().last = model.size() - 1;
+    const TrainingPlan plan = training_plan(costs, setting, parts);
+    const TrainingPlan first = first_micro_batches(plan);
+    for (std::int32_t s = 0; s < setting.pipeline; ++s)
+      EXPECT_EQ(load_of(rank_buffers(costs, first, s).buffers),
+                load_of(rank_buffers(costs, plan, s).buffers))
+          << describe(setting) << ", stage " << s;
+  });
+}
+
 // Operators that read some of what is there, forward and backward.
 Layer random_layer(std::mt19937& random, std::string name) {
   const auto upto = [&](int most) { return static_cast<int>(random() % (most + 1u)); };

@@ -247,6 +247,15 @@ RankBuffers rank_buffers(const StageCosts& costs, const TrainingPlan& plan,
   return writer.take();
 }
 
+TrainingPlan first_micro_batches(TrainingPlan plan) {
+  TrainingSetting& setting = plan.setting;
+  if (scheme_of(plan) == PipelineScheme::kOneForwardOneBackward) {
+    const std::int32_t enough = setting.pipeline == 1 ? 1 : setting.pipeline + 1;
+    setting.micro_batches = std::min(setting.micro_batches, enough);
+  }
+  return plan;
+}
+
 Bytes load_of(const std::vector<Buffer>& buffers) {
   std::map<std::int64_t, Bytes> change;
   for (const Buffer& buffer : buffers) {
@@ -274,10 +283,11 @@ Violations validate_training_plan(const StageCosts& costs, const TrainingPlan& p
   }
   if (next != costs.model().size()) wrong.push_back("layers are missing at the end");
   if (!wrong.empty()) return wrong;
+  const TrainingPlan first = first_micro_batches(plan);
   for (std::int32_t s = 0; s < setting.pipeline; ++s) {
     const TrainingPlan::Stage& stage = plan.stages[static_cast<std::size_t>(s)];
     const Bytes peak =
-        stage.memory.fixed() + load_of(rank_buffers(costs, plan, s).buffers);
+        stage.memory.fixed() + load_of(rank_buffers(costs, first, s).buffers);
     if (peak != stage.peak_bytes)
       wrong.push_back(
           fmt::format("stage {} needs {} bytes, not {}", s, peak, stage.peak_bytes));

@@ -26,12 +26,18 @@ struct RankBuffers {
 [[nodiscard]] RankBuffers rank_buffers(const StageCosts& costs, const TrainingPlan& plan,
                                        std::int32_t stage);
 
+/// The plan with as many micro-batches as show all that its processes ever hold: alone, a
+/// stage ends one before the next begins; in 1f1b all is as before once the first has
+/// ended and the next has begun; gpipe holds all of them at once.
+[[nodiscard]] TrainingPlan first_micro_batches(TrainingPlan plan);
+
 /// The most that is alive at one time.
 [[nodiscard]] Bytes load_of(const std::vector<Buffer>& buffers);
 
 /// Every process of the plan replayed by itself: each layer in one stage, the stages'
 /// peaks those of their buffers, processes, samples and micro-batches accounted for, the
-/// step that of the pipeline's independently checked run.
+/// step that of the pipeline's independently checked run. Of micro-batches that are like
+/// those before them the first are followed (first_micro_batches()).
 [[nodiscard]] Violations validate_training_plan(const StageCosts& costs,
                                                 const TrainingPlan& plan);
 
