@@ -1,7 +1,5 @@
 // espalier train-plan: how N processes with a bound each train a model fastest; and its
 // parts, a pipeline's schedules and ZeRO's stages, by themselves.
-//
-// One subcommand from its options to its answer: over 300 lines.
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -17,13 +15,12 @@
 #include "cli/report_option.h"
 #include "cli/size_option.h"
 #include "cli/train_plan_answer.h"
+#include "cli/train_plan_layout.h"
 #include "cli/train_plan_model.h"
 #include "cli/train_plan_pipeline.h"
 #include "cli/train_plan_zero.h"
-#include "espalier/layout/layout.h"
 #include "espalier/model/error.h"
 #include "espalier/report/pipeline_page.h"
-#include "espalier/sharding/rank_memory.h"
 
 namespace espalier::cli {
 namespace {
@@ -53,84 +50,11 @@ TrainingQuestion question_of(const TrainPlanRequest& request) {
   return question;
 }
 
-constexpr std::int64_t kMostBuffers = 200'000;
-
-/// Replays every process of the plan by itself, and lays out what it holds for a while.
-/// @return by stage: fixed bytes and the capacity of the layout; empty where it would
-///         take too long
-std::vector<Bytes> check_and_lay_out(const StageCosts& costs, const TrainingPlan& plan,
-                                     Bytes bound) {
-  const Violations wrong = validate_training_plan(costs, plan);
-  if (!wrong.empty()) throw std::logic_error("the plan is not valid: " + wrong.front());
-  std::vector<Bytes> bytes;
-  for (std::int32_t s = 0; s < plan.setting.pipeline; ++s) {
-    RankBuffers rank = rank_buffers(costs, plan, s);
-    if (std::ssize(rank.buffers) > kMostBuffers) return {};
-    const Bytes fixed = plan.stages[static_cast<std::size_t>(s)].memory.fixed();
-    LayoutOptions options;
-    options.capacity = bound - fixed;
-    options.time = 1;
-    options.steps = 1000;
-    bytes.push_back(checked_add(
-        fixed, layout(BufferSet(std::move(rank.buffers)), options).capacity_bytes));
-  }
-  return bytes;
-}
-
-/// What a model costs in a plan's setting.
-struct PlannedCosts {
-  LayeredModel layers;
-  StageCosts costs;
-  PlannedCosts(const TrainingModel& model, const TrainingQuestion& question,
-               const TrainingSetting& setting)
-      : layers(model.split(setting.tensor, setting.micro_batch)),
-        costs(layers, {setting.data, setting.pipeline, setting.tensor, setting.zero,
-                       question.optimiser, question.cluster}) {}
-};
-
-/// The first plan whose processes can be laid out inside the bound becomes the answer;
-/// those before it are rejected.
-void choose_what_can_be_laid_out(const TrainingModel& model, TrainPlanReport& report) {
-  TrainingPlans& answer = report.answer;
-  const Bytes bound = report.question.bound;
-  while (!answer.plans.empty()) {
-    const TrainingPlan& best = answer.plans.front();
-    const PlannedCosts planned(model, report.question, best.setting);
-    report.layout_bytes = check_and_lay_out(planned.costs, best, bound);
-    Bytes most = 0;
-    for (const Bytes bytes : report.layout_bytes) most = std::max(most, bytes);
-    if (most <= bound) return;
-    answer.rejected.insert(
-        answer.rejected.begin(),
-        {best.setting, RejectedSetting::Reason::kMemory,
-         fmt::format("fits, but the layout found needs {}, {} too much",
-                     format_size(most), format_size(most - bound)),
-         most});
-    answer.plans.erase(answer.plans.begin());
-  }
-}
-
-/// A bound within which there is a plan: that of the report, or what plans say that fall
-/// out. Nothing where it is not memory that is missing.
-std::optional<Bytes> sufficient_bound(const TrainingModel& model,
-                                      TrainPlanReport report) {
-  constexpr int kTries = 8;
-  report.question.progress = nullptr;
-  for (int k = 0; k < kTries; ++k) {
-    report.answer = plan_training(model, report.question);
-    choose_what_can_be_laid_out(model, report);
-    if (!report.answer.plans.empty()) return report.question.bound;
-    const std::optional<Bytes> least = least_of(report.answer);
-    if (!least) break;
-    report.question.bound = std::max(*least, report.question.bound + 1);
-  }
-  return std::nullopt;
-}
-
 /// The bound that a plan needs and, where no way to share the step was left, a batch that
-/// all processes can share.
+/// all processes can share. @param report  with or without an answer: of its question
 Remedy what_fits(const TrainingModel& model, TrainPlanReport report) {
   Remedy remedy;
+  report.question.progress = nullptr;
   const Bytes given = report.question.bound;
   std::optional<Bytes> bound = sufficient_bound(model, report);
   if (!bound) {
@@ -210,7 +134,7 @@ void write_page(const std::string& path, const TrainPlanReport& report,
   report::write_page(path, page);
 }
 
-Ending refuse(const TrainingModel& model, const TrainPlanReport& report, bool json) {
+Ending refuse(const TrainingModel& model, TrainPlanReport report, bool json) {
   const std::optional<Bytes> least = least_of(report.answer);
   print_training(report, json);
   fmt::print(
@@ -220,7 +144,8 @@ Ending refuse(const TrainingModel& model, const TrainPlanReport& report, bool js
                           format_size(report.question.bound), format_size(*least), *least)
             : "no way to share the step among these processes: " +
                   rejected_text(report.answer));
-  return {kNo, what_fits(model, report)};
+  if (least) return {kNo, raise_memory(*least, "--memory-per-process")};
+  return {kNo, what_fits(model, std::move(report))};
 }
 
 Ending run_train_plan(const TrainPlanRequest& request) {
@@ -240,9 +165,9 @@ Ending run_train_plan(const TrainPlanRequest& request) {
   progress->step("checking");
   choose_what_can_be_laid_out(model, report);
   if (report.answer.plans.empty()) {
+    lay_out_what_fell_out(model, report);
     progress.reset();
-    report.question.progress = nullptr;
-    return refuse(model, report, request.json);
+    return refuse(model, std::move(report), request.json);
   }
   if (!request.page.empty()) {
     const PlannedCosts planned(model, report.question,

@@ -76,9 +76,8 @@ void print_json(const TrainPlanReport& report) {
   json["plans"] = Json::array();
   for (std::size_t k = 0; k < std::min(shown, answer.plans.size()); ++k)
     json["plans"].push_back(json_of(answer.plans[k]));
-  if (!report.layout_bytes.empty())
-    for (std::size_t s = 0; s < report.layout_bytes.size(); ++s)
-      json["plans"][0]["stages"][s]["layout_bytes"] = report.layout_bytes[s];
+  for (std::size_t s = 0; s < report.layout_bytes.size(); ++s)
+    json["plans"][0]["stages"][s]["layout_bytes"] = report.layout_bytes[s];
   json["rejected"] = Json::array();
   for (const RejectedSetting& rejected : answer.rejected) {
     Json entry = json_of(rejected.setting);

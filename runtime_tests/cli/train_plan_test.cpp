@@ -326,6 +326,41 @@ TEST(TrainPlan, SaysWhatWouldDoWhereNothingFits) {
   with(std::to_string(least - 1), 1);
 }
 
+// A small transformer, 8 processes, and a batch.
+json small_plan(const std::string& layers, const std::string& batch, std::int64_t memory,
+                int status) {
+  return answer({"--transformer", layers + ",sequence=16,vocabulary=7", "--processes",
+                 "8", "--batch", batch, "--memory-per-process", std::to_string(memory)},
+                status);
+}
+
+TEST(TrainPlan, WhatWouldDoHoldsTheLayoutsToo) {
+  const std::string layers = "layers=8,width=12,heads=4";
+  const std::int64_t peak = 44736;  // of the plan that needs least; its layout needs more
+  for (const std::int64_t bound : {std::int64_t{1}, peak}) {
+    const json none = small_plan(layers, "6", bound, 1);
+    EXPECT_EQ(none["plans"], json::array());
+    const std::int64_t least = none["least_bytes"];
+    EXPECT_GT(least, peak);
+    small_plan(layers, "6", least, 0);
+  }
+}
+
+TEST(TrainPlan, IsNotSlowerWhereTheLayoutOfAFasterPlanDoesNotFit) {
+  const std::string layers = "layers=13,width=6,heads=2";
+  const std::int64_t peak = 26720;  // of a plan whose layout needs 26912
+  const json less = small_plan(layers, "12", peak - 1, 0);
+  const json more = small_plan(layers, "12", peak, 0);
+  EXPECT_LE(more["plans"][0]["step_seconds"], less["plans"][0]["step_seconds"]);
+  for (const json& stage : more["plans"][0]["stages"])
+    EXPECT_LE(stage["layout_bytes"], peak);
+}
+
+TEST(TrainPlan, RefusesABatchOfManyMicroBatchesAtOnce) {
+  const json none = small_plan("layers=8,width=12,heads=4", "1048576", 1, 1);
+  EXPECT_GT(none["least_bytes"], 0);
+}
+
 TEST(TrainPlan, SaysWhatIsWrong) {
   refused({}, "a MODEL or --transformer is needed");
   refused({"--transformer", "gpt9", "--processes", "1"}, "--transformer: ");

@@ -33,14 +33,7 @@ class Enumeration {
       share_ = 1 / static_cast<double>(tensors.size());
       with_tensor(static_cast<std::int32_t>(tensors[k]));
     }
-    std::ranges::sort(result_.plans, {}, [](const TrainingPlan& plan) {
-      const TrainingSetting& s = plan.setting;
-      return std::tuple(plan.step, plan.peak_bytes(), s.tensor, s.pipeline, s.micro_batch,
-                        s.zero, s.schedule);
-    });
-    std::ranges::stable_sort(result_.rejected, {}, [](const RejectedSetting& rejected) {
-      return std::pair(rejected.reason != Reason::kMemory, rejected.least_bytes);
-    });
+    result_.sort();
     result_.lower_bound = static_cast<Nanoseconds>(
         1e9 * flops_of(model_.split(1, 1)) * static_cast<double>(question_.batch) /
         (question_.cluster.rate * question_.processes));
@@ -50,7 +43,7 @@ class Enumeration {
  private:
   void reject(const TrainingSetting& setting, Reason reason, std::string why,
               Bytes least = 0) {
-    result_.rejected.push_back({setting, reason, std::move(why), least});
+    result_.rejected.push_back({setting, reason, std::move(why), least, false});
   }
 
   void with_tensor(std::int32_t tensor) {
@@ -145,6 +138,17 @@ std::string_view name(RejectedSetting::Reason reason) {
       return "memory";
   }
   return "?";
+}
+
+void TrainingPlans::sort() {
+  std::ranges::sort(plans, {}, [](const TrainingPlan& plan) {
+    const TrainingSetting& s = plan.setting;
+    return std::tuple(plan.step, plan.peak_bytes(), s.tensor, s.pipeline, s.micro_batch,
+                      s.zero, s.schedule);
+  });
+  std::ranges::stable_sort(rejected, {}, [](const RejectedSetting& setting) {
+    return std::pair(setting.reason != Reason::kMemory, setting.least_bytes);
+  });
 }
 
 std::vector<std::int64_t> divisors(std::int64_t n) {

@@ -47,6 +47,7 @@ struct RejectedSetting {
   Reason reason = Reason::kMemory;
   std::string why;
   Bytes least_bytes = 0;  ///< that some cut and recomputation would do with
+  bool laid_out = false;  ///< `least_bytes` holds layouts of all its processes
 };
 [[nodiscard]] std::string_view name(RejectedSetting::Reason reason);
 
@@ -59,6 +60,8 @@ struct TrainingPlans {
   [[nodiscard]] std::int64_t considered() const {
     return static_cast<std::int64_t>(plans.size() + rejected.size());
   }
+  /// Into their order, after a change.
+  void sort();
 };
 
 /// Every way to share a step: data x pipeline x tensor = processes, micro-batches that
