@@ -79,7 +79,8 @@ std::optional<Expected<GraphPlan>> simulate(const OrderCommand& command,
   return plan_graph(
       graph, best.order,
       {.workers = command.workers,
-       .memory_bound = command.memory.resolve(best.least_bytes, all_at_once(graph))});
+       .memory_bound = command.memory.resolve(best.least_bytes, all_at_once(graph)),
+       .lower_bound = best.lower_bound_bytes});
 }
 
 void check(const OrderCommand& command) {

@@ -97,6 +97,8 @@ TEST(Order, SimulatesTheGraphOnWorkersInsideABound) {
   EXPECT_EQ(refused.status, 1);
   EXPECT_EQ(json::parse(refused.out)["feasible"], false);
   EXPECT_EQ(json::parse(refused.out)["least_bytes"], 5);
+  EXPECT_EQ(json::parse(refused.out)["lower_bound_bytes"], 5);  // proved of every order
+  EXPECT_EQ(json::parse(refused.out)["reason"], "impossible");
 }
 
 TEST(Order, PrintsATableForPeople) {

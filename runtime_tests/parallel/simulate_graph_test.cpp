@@ -165,6 +165,10 @@ TEST(PlanGraph, SaysWhatWouldSuffice) {
   EXPECT_EQ(refused.error().lower_bound_bytes, 7);  // c alone: 3 + 2 + 2
   EXPECT_EQ(plan_graph(fork_join(), kInOrder, {2, 6, GraphRule::kBanker}).error().reason,
             Infeasible::Reason::kImpossible);
+  const auto proved = plan_graph(fork_join(), kInOrder,
+                                 {.workers = 2, .memory_bound = 7, .lower_bound = 8});
+  EXPECT_EQ(proved.error().reason, Infeasible::Reason::kImpossible);
+  EXPECT_EQ(proved.error().lower_bound_bytes, 8);
   EXPECT_THROW((void)plan_graph(fork_join(), kInOrder, {.workers = 0}), InvalidInput);
   EXPECT_THROW((void)plan_graph(fork_join(), {}, {}), InvalidInput);
 }

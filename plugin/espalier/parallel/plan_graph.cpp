@@ -63,7 +63,7 @@ Expected<GraphPlan> plan_graph(const TaskGraph& graph, std::span<const TaskId> w
   plan.memory_bound = options.memory_bound.value_or(plan.witness_peak);
   plan.lower_bounds = lower_bounds(graph, options.workers, plan.memory_bound);
   if (plan.memory_bound < plan.witness_peak) {
-    const Bytes least = least_conceivable(graph);
+    const Bytes least = std::max(least_conceivable(graph), options.lower_bound);
     const auto reason = plan.memory_bound < least ? Infeasible::Reason::kImpossible
                                                   : Infeasible::Reason::kNoneFound;
     return tl::make_unexpected(

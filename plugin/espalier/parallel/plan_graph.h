@@ -23,6 +23,8 @@ struct GraphPlanOptions {
   /// no value: the peak of the witness
   std::optional<Bytes> memory_bound = std::nullopt;
   GraphRule rule = GraphRule::kShorter;
+  /// Bytes that every order needs, as far as the caller knows: for a refusal.
+  Bytes lower_bound = 0;
 };
 
 /// A graph on several workers inside a bound.
@@ -44,8 +46,8 @@ struct GraphPlan {
 /// led by the witness (docs/decisions/0038-banker-follows-the-witness.md).
 ///
 /// @return the plan, or Infeasible::kNoneFound when the peak of the witness exceeds the
-///         bound (kImpossible when the bound is below an operator's own requirement, or
-///         the data there are at the start or the end)
+///         bound (kImpossible when the bound is below `lower_bound`, an operator's own
+///         requirement, or the data there are at the start or the end)
 /// @throws InvalidInput for workers < 1 or a witness that is no order of the graph
 /// @par Cost  as simulate()
 /// @par Test  PlanGraph.*
