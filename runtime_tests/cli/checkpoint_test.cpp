@@ -167,7 +167,9 @@ TEST(Checkpoint, AFullDiskLeavesAnOlderScheduleAsItIs) {
 
 TEST(Checkpoint, RefusesBadUsage) {
   const TemporaryFile chain(kChain), empty("# nothing\n"), few("1 2 3s\n"),
-      word("1s\nsoon\n"), small("1 2 1s 1s\n9 1 1s 1s\n1 1 1s 1s\n");
+      word("1s\nsoon\n"), small("# x\n1 2 1s 1s\n9 1 1s 1s\n1 1 1s 1s\n"),
+      last("1 1 1s 1s\n1 2 1s 1s # the last\n\noutput 3\n"),
+      large("1 1 1s 1s\n1 1 4611686018s 1s\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "a CHAIN or --length is needed"},
       {{"--length", "5"}, "either --slots or --levels"},
@@ -191,7 +193,9 @@ TEST(Checkpoint, RefusesBadUsage) {
       {{chain.path(), "--memory", "much"}, "'much' is not a size"},
       {{empty.path()}, "holds no stage"},
       {{few.path()}, ":1: 3 fields"},
-      {{small.path()}, "stage 0 saves 2 bytes, less than its output of 9"},
+      {{small.path()}, ":2: stage 0 saves 2 bytes, less than its output of 9"},
+      {{last.path()}, ":2: stage 1 saves 2 bytes, less than its output of 3"},
+      {{large.path()}, ": stage 1: 4611686019000000000 * 2 leaves the 64-bit range"},
       {{"/nonexistent/chain"}, "/nonexistent/chain"}};
   for (const auto& [arguments, message] : cases) {
     std::vector<std::string> all = arguments;

@@ -66,6 +66,19 @@ Stage stage_of(const std::vector<std::string>& fields) {
           bytes(4), bytes(5)};
 }
 
+// Each stage, once what follows it is known. @param lines  of the stages
+void check_stages(const std::string& name, const std::vector<Stage>& stages,
+                  const std::vector<std::int64_t>& lines, Bytes output) {
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    try {
+      check_stage(stages[i], static_cast<std::int64_t>(i),
+                  i + 1 < stages.size() ? stages[i + 1].input : output);
+    } catch (const InvalidInput& error) {
+      throw FileError(name, lines[i], error.what());
+    }
+  }
+}
+
 }  // namespace
 
 Nanoseconds parse_duration(std::string_view text) {
@@ -90,6 +103,7 @@ Nanoseconds parse_duration(std::string_view text) {
 Chain read_chain(std::istream& in, const std::string& name) {
   TextInput text(in, name);
   std::vector<Stage> stages;
+  std::vector<std::int64_t> lines;
   std::optional<Bytes> output;
   while (const auto fields = next_fields(text)) {
     if (fields->empty()) continue;
@@ -103,6 +117,7 @@ Chain read_chain(std::istream& in, const std::string& name) {
         text.fail(fmt::format("{} fields, expected 4 to 6: x xbar f b ftmp btmp",
                               fields->size()));
       stages.push_back(stage_of(*fields));
+      lines.push_back(text.line());
     } catch (const FileError&) {
       throw;
     } catch (const Error& error) {
@@ -110,6 +125,7 @@ Chain read_chain(std::istream& in, const std::string& name) {
     }
   }
   if (stages.empty()) throw FileError(name, 0, "holds no stage");
+  check_stages(name, stages, lines, output.value_or(0));
   try {
     return Chain(std::move(stages), output.value_or(0));
   } catch (const Error& error) {

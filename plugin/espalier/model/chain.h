@@ -25,14 +25,20 @@ struct Stage {
   Bytes backward_workspace = 0;
 };
 
+/// What a chain asks of each of its stages. @param output  bytes of what it writes
+/// @throws InvalidInput naming the stage for a negative value, or a saved set smaller
+/// than
+///         the output in it
+void check_stage(const Stage& stage, std::int64_t number, Bytes output);
+
 /// A chain of stages with sizes and costs of their own, the last of them usually the
 /// loss. Immutable.
 class Chain {
  public:
   /// @param output  bytes of what the last stage writes, and of its adjoint
-  /// @throws InvalidInput for no stage, a negative value, or a saved set smaller than the
-  ///         output in it; OverflowError when a sum of all sizes or costs, twice, leaves
-  ///         64 bits
+  /// @throws InvalidInput for no stage, a negative output, or as check_stage();
+  ///         OverflowError, naming the stage, when a sum of all sizes or costs, twice,
+  ///         leaves 64 bits
   explicit Chain(std::vector<Stage> stages, Bytes output = 0);
 
   [[nodiscard]] std::int64_t size() const {
