@@ -41,11 +41,6 @@ void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule
                [&](std::ostream& out) { write_schedule(out, schedule); });
   }
   if (!request.page.empty()) {
-    if (schedule.steps > kMostDrawn) {
-      throw Refused(fmt::format("--report: {} steps are too many to draw, at most {}",
-                                schedule.steps, kMostDrawn),
-                    drop_option("--report"));
-    }
     progress->step("writing the report");
     report::write_page(request.page,
                        {&schedule, answer.input, answer.unit, answer.curve});
@@ -76,12 +71,22 @@ std::optional<TooFewSlots> too_few_on_disk(const CheckpointRequest& request,
   return answer.least_slots > answer.slots ? std::optional(answer) : std::nullopt;
 }
 
+std::int64_t steps_of(const CheckpointRequest& request, const StepCosts& costs) {
+  return costs.forwards.empty() ? *request.length : std::ssize(costs.forwards);
+}
+
+void check_page(const CheckpointRequest& request, std::int64_t steps) {
+  if (request.page.empty() || steps <= kMostDrawn) return;
+  throw Refused(fmt::format("--report: {} steps are too many to draw, at most {}", steps,
+                            kMostDrawn),
+                drop_option("--report"));
+}
+
 ExpectedSlots<CheckpointSchedule> plan(const CheckpointRequest& request,
                                        const std::vector<CheckpointLevel>& levels,
                                        const StepCosts& costs,
                                        const CheckpointProgress& progress) {
-  const auto steps =
-      costs.forwards.empty() ? *request.length : std::ssize(costs.forwards);
+  const std::int64_t steps = steps_of(request, costs);
   if (request.online) return plan_online(steps, levels, costs, progress);
   if (request.read_once) return plan_read_once(steps, levels, costs, progress);
   return plan_checkpoints(steps, levels, costs, progress);
@@ -104,6 +109,7 @@ Ending run_steps(const CheckpointRequest& request) {
     answer.input = request.step_times;
   }
   answer.unit = timed ? 1e-9 : 1;
+  check_page(request, steps_of(request, costs));
   std::optional<Progress> progress(std::in_place, "planning");
   const auto schedule =
       plan(request, levels, costs, [&](double part) { progress->update(part); });

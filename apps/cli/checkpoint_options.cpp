@@ -41,16 +41,18 @@ CheckpointLevel parse_level(std::string_view text) {
         fmt::format("'{}' is not a level: expected NAME:SLOTS[:w=TIME][:r=TIME]", text));
   }
   CheckpointLevel level{std::string(parts[0]), parse_count(parts[1], text)};
+  std::optional<Nanoseconds> write, read;
   for (std::size_t k = 2; k < parts.size(); ++k) {
-    if (parts[k].starts_with("w=")) {
-      level.write = parse_duration(parts[k].substr(2));
-    } else if (parts[k].starts_with("r=")) {
-      level.read = parse_duration(parts[k].substr(2));
-    } else {
+    const std::string_view which = parts[k].substr(0, 2);
+    if (which != "w=" && which != "r=")
       throw InvalidInput(
           fmt::format("level '{}': '{}' is neither w=TIME nor r=TIME", text, parts[k]));
-    }
+    std::optional<Nanoseconds>& time = which == "w=" ? write : read;
+    if (time) throw InvalidInput(fmt::format("level '{}' has {} twice", text, which));
+    time = parse_duration(parts[k].substr(2));
   }
+  level.write = write.value_or(0);
+  level.read = read.value_or(0);
   return level;
 }
 

@@ -165,6 +165,17 @@ TEST(Checkpoint, AFullDiskLeavesAnOlderScheduleAsItIs) {
   EXPECT_EQ(text, "older");
 }
 
+TEST(Checkpoint, RefusesAPageOfTooManyStepsBeforeAnyWork) {
+  const TemporaryDirectory directory;
+  const std::string schedule = directory.path() + "/s.txt";
+  const Outcome outcome =
+      run({"checkpoint", "--length", "5000001", "--slots", "5000001", "--schedule",
+           schedule, "--report", directory.path() + "/p.html"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("5000001 steps are too many to draw"), std::string::npos);
+  EXPECT_FALSE(std::ifstream(schedule));
+}
+
 TEST(Checkpoint, RefusesBadUsage) {
   const TemporaryFile chain(kChain), empty("# nothing\n"), few("1 2 3s\n"),
       word("1s\nsoon\n"), small("# x\n1 2 1s 1s\n9 1 1s 1s\n1 1 1s 1s\n"),
@@ -186,6 +197,8 @@ TEST(Checkpoint, RefusesBadUsage) {
       {{"--length", "5", "--levels", "ram:x"}, "'x' is not a number of slots"},
       {{"--length", "5", "--levels", "ram:1:q=2"}, "'q=2' is neither"},
       {{"--length", "5", "--levels", "ram:1:w=2x"}, "'2x' is not a time"},
+      {{"--length", "5", "--levels", "ram:1:w=2s:w=3s"},
+       "level 'ram:1:w=2s:w=3s' has w= twice"},
       {{"--length", "5", "--levels", "a:1,a:2"}, "two levels 'a'"},
       {{"--length", "5", "--slots", "2", "--step", "-1ms"}, "'-1ms' is not a time"},
       {{"--length", "5", "--slots", "2", "--memory", "1GB"}, "--memory needs a CHAIN"},
