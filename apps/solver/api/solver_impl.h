@@ -105,6 +105,11 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
 
   [[nodiscard]] std::vector<double> null_space_basis(Operation operation);
 
+  void set_refinement(bool refine, bool no_residual, bool estimate_errors) {
+    options_.refine = refine;
+    options_.no_residual = no_residual;
+    options_.estimate_errors = estimate_errors;
+  }
   void release_factor();
 
   [[nodiscard]] Bytes factor_growth() const { return factor_growth_; }

@@ -118,6 +118,9 @@ void Solver::schur(std::span<double> block) const { impl_->schur(block); }
 std::vector<double> Solver::null_space_basis(Operation operation) {
   return impl_->null_space_basis(operation);
 }
+void Solver::set_refinement(bool refine, bool no_residual, bool estimate_errors) {
+  impl_->set_refinement(refine, no_residual, estimate_errors);
+}
 void Solver::release_factor() { impl_->release_factor(); }
 
 Bytes Solver::factor_growth() const { return impl_->factor_growth(); }

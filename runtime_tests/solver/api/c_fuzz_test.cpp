@@ -125,7 +125,7 @@ class Fuzz {
       case 7:
         return read(solver);
       case 8:
-        return see(espalier_solver_set_progress(solver, odd() ? &stop : nullptr, this));
+        return set(solver);
       case 9:
         return results(solver);
       case 10:
@@ -145,6 +145,14 @@ class Fuzz {
   }
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random_() % static_cast<unsigned>(n));
+  }
+  void set(espalier_solver* solver) {
+    if (below(2) == 0)
+      return see(espalier_solver_set_progress(solver, odd() ? &stop : nullptr, this));
+    see(espalier_solver_set_refinement(solver,
+                                       static_cast<std::int32_t>(below(odd() ? 4 : 3)),
+                                       static_cast<std::int32_t>(below(odd() ? 3 : 2))),
+        {"options"});
   }
   bool odd() { return below(12) == 0; }  // a wrong argument
   std::int64_t bound() {

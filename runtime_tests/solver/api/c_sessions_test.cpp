@@ -193,6 +193,31 @@ TEST_P(Sessions, AreEndedByTheirProgressFunction) {
   expect_solves(solver, matrix);
 }
 
+TEST_P(Sessions, LookAtErrorsFromWhenTheyAreAskedTo) {
+  const Rows matrix(30, 1);
+  espalier_solver_options chosen = options();
+  chosen.no_refinement = 2;
+  const Handle solver = analyse(matrix.input(), &chosen);
+  ASSERT_EQ(espalier_solver_plan(solver.get(), 0), 0);
+  ASSERT_EQ(espalier_solver_factorise(solver.get()), 0);
+  const auto condition = [&] {
+    std::vector<double> x(30, 1.0);
+    EXPECT_EQ(espalier_solver_solve(solver.get(), 0, 1, x.data()), 0);
+    espalier_solver_statistics facts{};
+    facts.size = sizeof facts;
+    EXPECT_EQ(espalier_solver_read_statistics(solver.get(), &facts), 0);
+    return facts.condition_1norm;
+  };
+  EXPECT_EQ(condition(), 0);
+  ASSERT_EQ(espalier_solver_set_refinement(solver.get(), 0, 1), 0);
+  EXPECT_GE(condition(), 1);
+  ASSERT_EQ(espalier_solver_set_refinement(solver.get(), 2, 0), 0);
+  EXPECT_EQ(condition(), 0);
+  expect_error(espalier_solver_set_refinement(solver.get(), 3, 0), EINVAL,
+               "no_refinement is 3");
+  expect_error(espalier_solver_set_refinement(nullptr, 0, 0), EINVAL, "solver");
+}
+
 TEST_P(Sessions, SolveWithoutLookingAtErrors) {
   const Rows matrix(30, 1);
   espalier_solver_options chosen = options();

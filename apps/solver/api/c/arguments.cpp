@@ -141,6 +141,13 @@ bool adopts(const espalier_solver_options& given) {
   return given.runtime == ESPALIER_SOLVER_RUNTIME_ADOPTED;
 }
 
+void take_refinement(std::int32_t no_refinement, std::int32_t estimate_errors,
+                     SolverOptions& options) {
+  options.estimate_errors = flag("estimate_errors", estimate_errors);
+  options.refine = choice("no_refinement", no_refinement, std::array{1, 0, 0}) == 1;
+  options.no_residual = no_refinement == 2;
+}
+
 SolverOptions options_from(const espalier_solver_options& given, std::int64_t order) {
   using Scaling = PrepareOptions::Scaling;
   SolverOptions options;
@@ -161,9 +168,7 @@ SolverOptions options_from(const espalier_solver_options& given, std::int64_t or
       runtime_flops(given.runtime, order, given.out_of_core != nullptr);
   // Workers that cannot be are refused whether they are needed or not.
   if (!adopted) check(RuntimeOptions{options.workers, options.scheduler});
-  options.estimate_errors = flag("estimate_errors", given.estimate_errors);
-  options.refine = choice("no_refinement", given.no_refinement, std::array{1, 0, 0}) == 1;
-  options.no_residual = given.no_refinement == 2;
+  take_refinement(given.no_refinement, given.estimate_errors, options);
   if (given.pivot_threshold != 0) options.pivot_threshold = given.pivot_threshold;
   if (given.delay_reserve != 0) options.delay_reserve = given.delay_reserve;
   if (given.budget != nullptr) options.budget = given.budget->budget;

@@ -53,6 +53,11 @@ int guarded(Function&& function) noexcept {
 /// @throws InvalidInput on a size that no version had
 [[nodiscard]] espalier_solver_options known_options(const espalier_solver_options* given);
 
+/// What solves do beside solving, of the options of these names.
+/// @throws InvalidInput naming the option and the value
+void take_refinement(std::int32_t no_refinement, std::int32_t estimate_errors,
+                     SolverOptions& options);
+
 /// @param order    of the matrix, which decides on the runtime and is the length of
 ///                 options.order; -1: not known yet
 /// @throws InvalidInput naming the option and the value

@@ -290,6 +290,18 @@ int espalier_solver_solve(espalier_solver* solver, int32_t transposed, int32_t n
   });
 }
 
+int espalier_solver_set_refinement(espalier_solver* solver, int32_t no_refinement,
+                                   int32_t estimate_errors) {
+  return guarded([&] {
+    SolverOptions options;
+    take_refinement(no_refinement, estimate_errors, options);
+    need(solver, "solver")
+        .factoring()
+        .set_refinement(options.refine, options.no_residual, options.estimate_errors);
+    return 0;
+  });
+}
+
 int espalier_solver_save(const espalier_solver* solver, const char* path) {
   return guarded([&] {
     const espalier_solver& handle = need(solver, "solver");

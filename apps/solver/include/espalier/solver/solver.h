@@ -208,6 +208,10 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// @param matrix  has the symmetry of the first one, with one triangle or both
   void replace_values(ComplexMatrix&& matrix);
 
+  /// In place of the options of these names, in all solves from now on. Over processes
+  /// all of them say the same.
+  void set_refinement(bool refine, bool no_residual, bool estimate_errors);
+
   /// b := A^-1 b, or A^-T b, for `nrhs` vectors one after the other, after
   /// factorise(); in the order of the matrix as it was read.
   /// @param rows      where b may have entries, increasing; empty: anywhere
