@@ -93,6 +93,7 @@ Session::Session(const char* adapter, const espalier_solver_input& input,
     schur_.assign(options_.schur, options_.schur + options_.schur_count);
     options_.schur = schur_.data();
   }
+  if (options_.out_of_core != nullptr) set_out_of_core(options_.out_of_core);
 }
 
 Session::~Session() {
@@ -117,6 +118,20 @@ void Session::set_pivot_threshold(double threshold) {
   if (threshold == options_.pivot_threshold) return;
   options_.pivot_threshold = threshold;
   solver_.reset();
+}
+
+void Session::set_out_of_core(const std::string& directory) {
+  if (directory == out_of_core_) return;
+  out_of_core_ = directory;
+  options_.out_of_core = directory.empty() ? nullptr : out_of_core_.c_str();
+  solver_.reset();
+}
+
+void Session::set_refinement(std::int32_t no_refinement, std::int32_t estimate_errors) {
+  options_.no_refinement = no_refinement;
+  options_.estimate_errors = estimate_errors;
+  if (solver_)
+    (void)espalier_solver_set_refinement(solver_.get(), no_refinement, estimate_errors);
 }
 
 void Session::set_bound(const std::string& text) {

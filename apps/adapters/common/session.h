@@ -23,8 +23,8 @@ inline constexpr double kLeastThreshold = 1e-8, kMostThreshold = 0.5;
 /// the first values are there, since scaling and matching look at them.
 class Session {
  public:
-  /// Copies the pattern, without its values. ESPALIER_SOLVER_WORKERS, where it is set,
-  /// takes the place of the options' workers.
+  /// Copies the pattern, without its values, and what the options point to.
+  /// ESPALIER_SOLVER_WORKERS, where it is set, takes the place of the options' workers.
   /// @param adapter  its name in the report
   /// @param input    with 32-bit indices
   Session(const char* adapter, const espalier_solver_input& input,
@@ -41,6 +41,12 @@ class Session {
   /// Takes the place of the options' from the next factorisation on, which analyses again
   /// where it is another one.
   void set_pivot_threshold(double threshold);
+
+  /// The directory for what does not fit, likewise; empty: none.
+  void set_out_of_core(const std::string& directory);
+
+  /// As espalier_solver_set_refinement(), of all solves from now on.
+  void set_refinement(std::int32_t no_refinement, std::int32_t estimate_errors);
 
   /// A bound as espalier_solver_parse_memory() reads it, for where the environment has
   /// none; empty: unbounded. Another one plans again with the next factorisation.
@@ -108,7 +114,7 @@ class Session {
   [[nodiscard]] int plan() const;
   [[nodiscard]] bool is_worn() const;
 
-  std::string adapter_, bound_;
+  std::string adapter_, bound_, out_of_core_;
   espalier_solver_input input_;
   espalier_solver_options options_;
   std::int64_t entries_ = 0;

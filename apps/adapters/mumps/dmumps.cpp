@@ -30,7 +30,7 @@ using namespace espalier::adapters::mumps;
 struct Instance {
   int sym = 0;
   std::unique_ptr<Session> session;
-  std::vector<MUMPS_INT> sym_perm;
+  std::vector<MUMPS_INT> sym_perm, null_pivots;
   std::vector<std::int64_t> inside;  // of the entries, where some are left out
   std::int64_t outside = 0;          // how many were
   std::vector<double> values;        // of those inside
@@ -47,6 +47,20 @@ struct Instances {
 Instances& instances() {
   static Instances of_the_process;
   return of_the_process;
+}
+
+// What MUMPS refuses to do at once in a solve.
+void check_together(const DMUMPS_STRUC_C& id) {
+  if (id.icntl[29] != 0 && id.icntl[18] != 0)
+    refuse(kNotWithInverse, 19, "ICNTL(30) with ICNTL(19)");
+  if (id.icntl[29] != 0 && id.icntl[24] != 0)
+    refuse(kNotWithInverse, 25, "ICNTL(30) with ICNTL(25)");
+  if (id.icntl[24] != 0 && id.icntl[23] == 0)
+    refuse(kIncompatible, 24, "ICNTL(25) without ICNTL(24)");
+  if (id.icntl[24] != 0 && id.icntl[8] != 1)
+    refuse(kIncompatible, 9, "ICNTL(25) with ICNTL(9)");
+  if (id.icntl[24] != 0 && id.icntl[19] != 0)
+    refuse(kIncompatible, 20, "ICNTL(25) with ICNTL(20)");
 }
 
 // Options that would change the answer. Others are hints, or of no consequence here.
@@ -97,6 +111,10 @@ void forget_arrays(DMUMPS_STRUC_C& id) {
 
 void set_defaults(DMUMPS_STRUC_C& id) {
   forget_arrays(id);
+  for (auto* each : {&id.info, &id.infog})
+    std::fill(std::begin(*each), std::end(*each), 0);
+  for (auto* each : {&id.rinfo, &id.rinfog})
+    std::fill(std::begin(*each), std::end(*each), 0.0);
   std::fill(std::begin(id.icntl), std::end(id.icntl), 0);
   std::fill(std::begin(id.cntl), std::end(id.cntl), 0.0);
   id.nrhs = 1;
@@ -115,9 +133,11 @@ void set_defaults(DMUMPS_STRUC_C& id) {
   std::strcpy(id.version_number, "5.5.1");
 }
 
+// Of the analysis. SYM = 1 is believed as far as it goes: with MUMPS a matrix that is not
+// definite is factored all the same.
 espalier_solver_options options_of(const DMUMPS_STRUC_C& id, int sym) {
   espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
-  options.kind = sym == 1   ? ESPALIER_SOLVER_KIND_CHOLESKY
+  options.kind = sym == 1   ? ESPALIER_SOLVER_KIND_AUTO
                  : sym == 2 ? ESPALIER_SOLVER_KIND_LDLT
                             : ESPALIER_SOLVER_KIND_LU;
   switch (id.icntl[6]) {
@@ -133,14 +153,18 @@ espalier_solver_options options_of(const DMUMPS_STRUC_C& id, int sym) {
     default:
       break;
   }
-  if (sym != 1 && id.cntl[0] > 0) options.pivot_threshold = std::min(id.cntl[0], 1.0);
-  // Refinement where it is asked for; the error that MUMPS does not look at, either.
-  options.no_refinement = id.icntl[9] == 0 && id.icntl[10] == 0 ? 2 : 0;
-  options.estimate_errors = id.icntl[10] == 1 ? 1 : 0;
-  if (id.icntl[21] == 1 && id.ooc_tmpdir[0] != 0 &&
-      std::strncmp(id.ooc_tmpdir, "NAME_NOT_INITIALIZED", 20) != 0)
-    options.out_of_core = id.ooc_tmpdir;
   return options;
+}
+
+// What MUMPS looks at when it factors: CNTL(1), ICNTL(22), ICNTL(23).
+void take_factor_options(const DMUMPS_STRUC_C& id, int sym, Session& session) {
+  const bool pivots = sym != 1 && id.cntl[0] > 0;
+  session.set_pivot_threshold(pivots ? std::min(id.cntl[0], 1.0) : 0);
+  const bool spills = id.icntl[21] == 1 && id.ooc_tmpdir[0] != 0 &&
+                      std::strncmp(id.ooc_tmpdir, "NAME_NOT_INITIALIZED", 20) != 0;
+  session.set_out_of_core(spills ? id.ooc_tmpdir : "");
+  // Megabytes for this process; ours is a bound on all of it.
+  session.set_bound(id.icntl[22] > 0 ? std::to_string(id.icntl[22]) + "MB" : "");
 }
 
 std::int64_t entries_of(const DMUMPS_STRUC_C& id) { return id.nnz > 0 ? id.nnz : id.nz; }
@@ -248,17 +272,13 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
   instance.factored = false;
 }
 
-// ICNTL(23): megabytes for this process; ours is a bound on all of it.
-std::string bound_of(const DMUMPS_STRUC_C& id) {
-  return id.icntl[22] > 0 ? std::to_string(id.icntl[22]) + "MB" : std::string();
-}
-
-void report(DMUMPS_STRUC_C& id, const espalier_solver_statistics& facts) {
+void report(DMUMPS_STRUC_C& id, std::int64_t schur,
+            const espalier_solver_statistics& facts) {
   id.infog[11] = static_cast<MUMPS_INT>(facts.negative_pivots);
   id.infog[12] = static_cast<MUMPS_INT>(facts.delayed_pivots);
   id.infog[20] = static_cast<MUMPS_INT>(facts.peak_resident / 1000000);
   id.infog[24] = static_cast<MUMPS_INT>(facts.perturbed_pivots);
-  id.infog[27] = id.deficiency = id.n - facts.rank;
+  id.infog[27] = id.deficiency = static_cast<MUMPS_INT>(id.n - schur - facts.rank);
   id.infog[28] = static_cast<MUMPS_INT>(
       std::min<std::int64_t>(facts.factor_entries, std::int64_t{1} << 30));
   id.rinfog[2] = facts.factor_flops;
@@ -269,21 +289,22 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
   const double* const given = instance.elemental ? id.a_elt : id.a;
   if (given == nullptr) refuse(kMissing, 4, "A or A_ELT is not there");
   instance.factored = false;
-  instance.session->set_bound(bound_of(id));
+  take_factor_options(id, instance.sym, *instance.session);
   const double* const values = values_inside(given, instance);
   if (const int status = instance.session->factorise(values); status != 0)
-    refuse_status(status, *instance.session);
+    refuse_status(status);
   // MUMPS finds no pivot that is a number, and does not look for one where SYM is 1.
   if (!instance.session->is_finite() && instance.sym != 1)
     refuse(kSingular, 0, "the matrix has entries that are not finite");
   const espalier_solver_statistics facts = instance.session->statistics();
-  report(id, facts);
+  report(id, instance.schur, facts);
   instance.session->read_order(instance.sym_perm);
   id.sym_perm = instance.sym_perm.data();
   if (facts.singular != 0 && id.icntl[23] == 0)
     refuse(kSingular, facts.rank, "the matrix is singular");
   instance.factored = true;
   if (!instance.session->is_finite()) return give_nan(id);
+  if (id.icntl[23] != 0) give_null_pivots(id, *instance.session, instance.null_pivots);
   if (id.icntl[32] != 0) give_determinant(id, *instance.session);
   if (instance.schur > 0) give_schur(id, *instance.session);
 }
@@ -291,6 +312,7 @@ void factorise(DMUMPS_STRUC_C& id, Instance& instance) {
 void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   if (!instance.session || !instance.factored)
     refuse(kBadJob, id.job, "JOB 3 before JOB 2");
+  check_together(id);
   if (id.icntl[29] != 0) return give_inverse_entries(id, *instance.session);
   if (id.rhs == nullptr) refuse(kMissing, 7, "RHS is not there");
   const MUMPS_INT nrhs = id.nrhs;
@@ -300,9 +322,12 @@ void solve(DMUMPS_STRUC_C& id, Instance& instance) {
   if (id.icntl[24] != 0) return give_null_space(id, *instance.session);
   const MUMPS_INT leading = nrhs > 1 ? id.lrhs : id.n;
   if (id.icntl[19] != 0) spread_right_hand_sides(id, leading);
+  // Refinement where it is asked for; the error that MUMPS does not look at, either.
+  instance.session->set_refinement(id.icntl[9] == 0 && id.icntl[10] == 0 ? 2 : 0,
+                                   id.icntl[10] == 1 ? 1 : 0);
   const int status =
       instance.session->solve(id.icntl[8] != 1, nrhs, id.rhs, leading, id.rhs, leading);
-  if (status != 0) refuse_status(status, *instance.session);
+  if (status != 0) refuse_status(status);
   const espalier_solver_statistics facts = instance.session->statistics();
   id.rinfog[6] = facts.backward_error;
   id.rinfog[8] = facts.forward_error_bound;

@@ -68,6 +68,9 @@ static void begin(DMUMPS_STRUC_C* id, int sym, int* irn, int* jcn, double* a) {
   id->par = 1;
   id->comm_fortran = -987654;
   call(id, -1);
+  int told = 0;
+  for (int k = 0; k < 80; ++k) told |= id->info[k] | id->infog[k];
+  if (told != 0) expect(0, "nothing is told before the first job");
   id->icntl[0] = id->icntl[1] = id->icntl[2] = -1;
   id->icntl[3] = 0;
   id->n = N;
@@ -185,6 +188,7 @@ static void run_results(int sym) {
     inner[i] = (i % 7 == 0 && sym == 2 ? -4 : 4) - product / inner[i + 1];
   snprintf(name, sizeof name, "SYM=%d the Schur complement", sym);
   expect(id.infog[0] == 0 && fabs(schur[3] - (4 - product / inner[2])) < 1e-12, name);
+  expect(id.infog[27] == 0, "variables of a Schur complement are no deficiency");
   id.icntl[18] = 0;
   id.icntl[32] = 0;
   if (sym == 2) { /* a path's Laplacian */
@@ -195,6 +199,8 @@ static void run_results(int sym) {
     id.nrhs = 1;
     call(&id, 4);
     expect(id.infog[0] >= 0 && id.infog[27] == 1, "one null pivot");
+    expect(id.pivnul_list != NULL && id.pivnul_list[0] >= 1 && id.pivnul_list[0] <= N,
+           "and its row");
     id.icntl[24] = -1;
     call(&id, 3);
     double worst = 0;
@@ -359,6 +365,13 @@ static void run_sparse(int sym) {
   expect(id.infog[0] == 0 && residual(sym, (int)id.nnz, irn, jcn, a, x, b, 0) < 1e-12 &&
              residual(sym, (int)id.nnz, irn, jcn, a, x + N, b + N, 0) < 1e-12,
          name);
+  for (int k = 0; k <= 2; ++k) pointers[k] = 1;
+  id.nz_rhs = 0;
+  call(&id, 3);
+  double largest = 0;
+  for (int k = 0; k < 2 * N; ++k) largest = fmax(largest, fabs(x[k]));
+  expect(id.infog[0] == 0 && largest == 0, "sparse right-hand sides without an entry");
+  id.nz_rhs = 3;
   /* Column 7 of the inverse, and its entries in rows 3, 30, 7. */
   id.icntl[19] = 0;
   id.nrhs = 1;
@@ -380,6 +393,89 @@ static void run_sparse(int sym) {
   call(&id, -2);
 }
 
+/* Two rows of three that depend on others, as a host that takes them out asks for them:
+ * the identity, and below it rows 1, 1 again and 2 of a matrix, twice that. */
+static void run_dependent(void) {
+  int irn[3 * N], jcn[3 * N];
+  double a[3 * N];
+  DMUMPS_STRUC_C id;
+  begin(&id, 2, irn, jcn, a);
+  int rows_of[] = {1, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7};
+  int columns_of[] = {1, 2, 3, 1, 2, 1, 2, 2, 3, 2, 3};
+  double values[] = {1, 1, 1, 1, 2, 1, 2, 1, -1, 2, -2};
+  id.irn = rows_of;
+  id.jcn = columns_of;
+  id.a = values;
+  id.n = 7;
+  id.nnz = 11;
+  id.icntl[23] = 1;
+  call(&id, 4);
+  const int* rows = id.pivnul_list;
+  expect(id.infog[0] == 0 && id.infog[27] == 2 && rows != NULL &&
+             (rows[0] < 6) + (rows[1] < 6) == 1 && rows[0] > 3 && rows[1] > 3,
+         "a row of each two that depend on one another");
+  call(&id, -2);
+}
+
+/* SYM = 1 is not enforced: INFOG(12) says what the matrix is. */
+static void run_not_definite(void) {
+  int irn[3 * N], jcn[3 * N];
+  double a[3 * N], b[N], x[N];
+  DMUMPS_STRUC_C id;
+  begin(&id, 1, irn, jcn, a);
+  for (int definite = 0; definite < 2; ++definite) {
+    for (int k = 0; k < id.nnz; ++k) a[k] = -a[k];
+    for (int i = 0; i < N; ++i) b[i] = x[i] = 1 + i % 5;
+    id.rhs = x;
+    call(&id, definite ? 5 : 6);
+    expect(id.infog[0] == 0 && id.infog[11] == (definite ? 0 : N) &&
+               residual(1, (int)id.nnz, irn, jcn, a, x, b, 0) < 1e-12,
+           definite ? "definite again" : "SYM=1 of a negative definite matrix");
+  }
+  call(&id, -2);
+}
+
+/* Each option is read by the job that it is for, from wherever the struct is then. */
+static void run_late(int sym) {
+  char name[80];
+  int irn[3 * N], jcn[3 * N];
+  double a[3 * N], x[N];
+  DMUMPS_STRUC_C first, id;
+  begin(&first, sym, irn, jcn, a);
+  first.icntl[21] = 1;
+  strcpy(first.ooc_tmpdir, "/tmp");
+  call(&first, 1);
+  id = first;
+  memset(first.ooc_tmpdir, 'x', 20);
+  call(&id, 2);
+  snprintf(name, sizeof name, "SYM=%d a struct that is moved", sym);
+  expect(id.infog[0] == 0, name);
+  strcpy(id.ooc_tmpdir, "/nowhere/at/all");
+  call(&id, 2);
+  snprintf(name, sizeof name, "SYM=%d a directory that is not there", sym);
+  expect(id.infog[0] == -90, name);
+  id.icntl[21] = 0;
+  call(&id, 1);
+  call(&id, 2);
+  for (int i = 0; i < N; ++i) x[i] = 1 + i % 5;
+  id.rhs = x;
+  id.icntl[10] = 1; /* statistics */
+  call(&id, 3);
+  snprintf(name, sizeof name, "SYM=%d errors that are asked for late", sym);
+  expect(id.infog[0] == 0 && id.rinfog[9] > 0, name);
+  id.icntl[10] = 0;
+  id.icntl[23] = 1;
+  call(&id, 2);
+  id.icntl[24] = -1;
+  id.icntl[8] = 0;
+  call(&id, 3);
+  expect(id.infog[0] == -37 && id.infog[1] == 9, "ICNTL(25) with ICNTL(9)");
+  id.icntl[29] = 1;
+  call(&id, 3);
+  expect(id.infog[0] == -48 && id.infog[1] == 25, "ICNTL(30) with ICNTL(25)");
+  call(&id, -2);
+}
+
 int main(void) {
   for (int sym = 0; sym <= 2; ++sym) run(sym);
   run_singular();
@@ -388,5 +484,8 @@ int main(void) {
   for (int sym = 0; sym <= 2; ++sym) run_not_finite(sym);
   for (int sym = 0; sym <= 2; ++sym) run_elements(sym);
   for (int sym = 0; sym <= 2; ++sym) run_sparse(sym);
+  run_dependent();
+  run_not_definite();
+  for (int sym = 0; sym <= 2; ++sym) run_late(sym);
   return failures != 0;
 }
