@@ -274,11 +274,12 @@ void analyse(DMUMPS_STRUC_C& id, Instance& instance) {
 
 void report(DMUMPS_STRUC_C& id, std::int64_t schur,
             const espalier_solver_statistics& facts) {
+  const auto missing = static_cast<MUMPS_INT>(facts.order - schur - facts.rank);
   id.infog[11] = static_cast<MUMPS_INT>(facts.negative_pivots);
   id.infog[12] = static_cast<MUMPS_INT>(facts.delayed_pivots);
   id.infog[20] = static_cast<MUMPS_INT>(facts.peak_resident / 1000000);
   id.infog[24] = static_cast<MUMPS_INT>(facts.perturbed_pivots);
-  id.infog[27] = id.deficiency = static_cast<MUMPS_INT>(id.n - schur - facts.rank);
+  id.infog[27] = id.deficiency = missing;
   id.infog[28] = static_cast<MUMPS_INT>(
       std::min<std::int64_t>(facts.factor_entries, std::int64_t{1} << 30));
   id.rinfog[2] = facts.factor_flops;

@@ -464,8 +464,8 @@ ESPALIER_SOLVER_API int espalier_solver_set_progress(espalier_solver* solver,
                                                      espalier_solver_progress progress,
                                                      void* context);
 
-/** Of all solves from now on, in place of what the options say. Over processes all of them
- *  say the same.
+/** Of all solves from now on, in place of what the options say. Over processes all of
+ *  them say the same.
  *  @param no_refinement, estimate_errors  as in espalier_solver_options */
 ESPALIER_SOLVER_API int espalier_solver_set_refinement(espalier_solver* solver,
                                                        int32_t no_refinement,
