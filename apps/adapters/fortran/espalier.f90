@@ -205,7 +205,8 @@ contains
 
   ! A matrix by elements: element e is of the variables variables(starts(e)), …,
   ! variables(starts(e + 1) - 1), its values column by column follow those of the one
-  ! before; of a symmetric matrix those of the lower triangle.
+  ! before; of a symmetric matrix those of the lower triangle. Of arrays that end too early
+  ! `entries` is -1, which is refused.
   type(espalier_input) function espalier_elements(order, starts, variables, values, &
       symmetry) result(input)
     integer, intent(in) :: order
@@ -216,13 +217,31 @@ contains
     input%order = order
     input%entries = size(starts, kind=c_int64_t) - 1
     if (input%entries > 0) then
-      if (starts(size(starts)) - 1 > size(variables)) input%entries = -1
+      if (starts(size(starts)) - 1 > size(variables) .or. &
+          espalier_element_values(starts, symmetry) > size(values, kind=c_int64_t)) &
+        input%entries = -1
     end if
     input%format = ESPALIER_ELEMENTS_FORMAT
     input%symmetry = symmetry
     input%starts = c_loc(starts)
     input%rows = c_loc(variables)
     input%values = c_loc(values)
+  end function
+
+  ! How many values elements have.
+  pure integer(c_int64_t) function espalier_element_values(starts, symmetry) result(needed)
+    integer(c_int32_t), intent(in) :: starts(:), symmetry
+    integer(c_int64_t) :: width
+    integer :: e
+    needed = 0
+    do e = 1, size(starts) - 1
+      width = max(starts(e + 1) - starts(e), 0)
+      if (symmetry == ESPALIER_SYMMETRIC) then
+        needed = needed + width * (width + 1) / 2
+      else
+        needed = needed + width * width
+      end if
+    end do
   end function
 
   ! As espalier_triplets(), of a complex matrix.

@@ -74,6 +74,8 @@ contains
       ESPALIER_GENERAL), espalier_default_options()) /= 0, "columns of other length")
     call expect(espalier_solver_analyse(none, espalier_elements(3, [1, 3, 6], [1, 2, 3], &
       two, ESPALIER_SYMMETRIC), espalier_default_options()) /= 0, "elements beyond")
+    call expect(espalier_solver_analyse(none, espalier_elements(2, [1, 3], [1, 2], two, &
+      ESPALIER_SYMMETRIC), espalier_default_options()) /= 0, "values of elements too few")
   end subroutine
 
   ! [2 1+i; 1-i 3] x = b, Hermitian, of which the upper triangle is given.
