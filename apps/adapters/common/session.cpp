@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 
 namespace espalier::adapters {
 namespace {
@@ -58,14 +59,15 @@ const char* setting(const char* name) {
   return text != nullptr && *text != '\0' ? text : nullptr;
 }
 
-// What is no number is refused as -1 workers by the solver.
 std::int32_t workers_or(std::int32_t given) {
   const char* const text = setting("ESPALIER_SOLVER_WORKERS");
   if (text == nullptr) return given;
   std::int32_t workers = 0;
   const char* const end = text + std::strlen(text);
   const auto read = std::from_chars(text, end, workers);
-  return read.ec == std::errc() && read.ptr == end ? workers : -1;
+  if (read.ec == std::errc() && read.ptr == end && workers >= 0) return workers;
+  throw std::invalid_argument("ESPALIER_SOLVER_WORKERS is '" + std::string(text) +
+                              "': not a number of threads");
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class Session {
   /// ESPALIER_SOLVER_WORKERS, where it is set, takes the place of the options' workers.
   /// @param adapter  its name in the report
   /// @param input    with 32-bit indices
+  /// @throws std::invalid_argument where that is no number
   Session(const char* adapter, const espalier_solver_input& input,
           const espalier_solver_options& options);
   Session(const Session&) = delete;

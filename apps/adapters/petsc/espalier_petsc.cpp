@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -89,8 +90,12 @@ PetscErrorCode make_session(Mat factor, Mat matrix, bool symmetric) {
     input.starts = mine.rows.starts().data();
     input.columns = mine.rows.columns().data();
   }
-  mine.session = std::make_unique<Session>(
-      "petsc", input, options_of(mine.processes, symmetric, known && definite));
+  try {
+    mine.session = std::make_unique<Session>(
+        "petsc", input, options_of(mine.processes, symmetric, known && definite));
+  } catch (const std::invalid_argument& error) {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Espalier: %s", error.what());
+  }
   PetscCall(read_bound(matrix, *mine.session));
   mine.rows.release_pattern();
   PetscFunctionReturn(0);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "common/session.h"
@@ -257,6 +258,24 @@ TEST_F(Ma97, TellsASingularMatrixWhereANumberIsNotFinite) {
   x = matrix_.times_ones();
   solve(0, x);
   expect_ones(x);
+}
+
+TEST(Environment, IsNamedWhereItSaysNoNumberOfThreads) {
+  const Saddle matrix(2);
+  ma97_control_d control{};
+  ma97_default_control_d(&control);
+  control.f_arrays = 1;
+  ma97_info_d info{};
+  void* analysis = nullptr;
+  setenv("ESPALIER_SOLVER_WORKERS", "two", 1);
+  testing::internal::CaptureStderr();
+  ma97_analyse_d(0, matrix.order, matrix.start.data(), matrix.row.data(), nullptr,
+                 &analysis, &control, &info, nullptr);
+  unsetenv("ESPALIER_SOLVER_WORKERS");
+  EXPECT_LT(info.flag, 0);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(
+                "ESPALIER_SOLVER_WORKERS is 'two': not a number of threads"),
+            std::string::npos);
 }
 
 TEST(Ma57, JobsTwoToFourAreASolve) {
