@@ -1,3 +1,5 @@
+// A matrix of one pattern through the C interface: one class, over 300 lines.
+
 #include "session.h"
 
 #include <algorithm>
@@ -66,7 +68,7 @@ std::int32_t workers_or(std::int32_t given) {
   const char* const end = text + std::strlen(text);
   const auto read = std::from_chars(text, end, workers);
   if (read.ec == std::errc() && read.ptr == end && workers >= 0) return workers;
-  throw std::invalid_argument("ESPALIER_SOLVER_WORKERS is '" + std::string(text) +
+  throw std::invalid_argument(std::string("ESPALIER_SOLVER_WORKERS is '") + text +
                               "': not a number of threads");
 }
 

@@ -1,3 +1,5 @@
+! One module for a program to compile: over 300 lines.
+!
 ! Espalier's solver from Fortran 2008, over the C interface: espalier_solver.h says what the
 ! functions and the fields mean. Compile this file with your program and link
 ! libespalier_solver.so.
