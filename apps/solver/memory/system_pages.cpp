@@ -14,13 +14,6 @@
 namespace espalier::solver {
 namespace {
 
-// The first use of a page has a price of its own where a host shadows its table.
-void touch_pages(std::byte* data, Bytes bytes) {
-  const Bytes page = PageBuffer::footprint(1);
-  for (Bytes at = 0; at < bytes; at += page)
-    *static_cast<volatile std::byte*>(data + at) = std::byte{0};
-}
-
 void* map(std::byte* at, Bytes bytes, int protection, int flags) {
   void* const address = mmap(at, static_cast<std::size_t>(bytes), protection,
                              MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
@@ -66,6 +59,12 @@ void populate_pages(std::byte* at, Bytes bytes) {
   // Adding into a fresh page reads it first: the system would map its page of zeros, then
   // copy it at the write, and interrupt every other thread for each page.
   madvise(at, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE);
+}
+
+void touch_pages(std::byte* data, Bytes bytes) {
+  const Bytes page = PageBuffer::footprint(1);
+  for (Bytes at = 0; at < bytes; at += page)
+    *static_cast<volatile std::byte*>(data + at) = std::byte{0};
 }
 
 void unmap_pages(std::byte* data, Bytes bytes) noexcept {

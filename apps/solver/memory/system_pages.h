@@ -20,6 +20,9 @@ enum class PageContent : std::int8_t { kZeros, kAny };
 /// Fresh resident memory in small pages, all zeros, at an address that was reserved.
 /// @throws Error
 void populate_pages(std::byte* at, Bytes bytes);
+/// Makes pages resident by writing a zero at the start of each. The first use of a page
+/// has a price of its own where a host shadows its table.
+void touch_pages(std::byte* data, Bytes bytes);
 void unmap_pages(std::byte* data, Bytes bytes) noexcept;
 /// Bytes up to the next place where a huge page may begin.
 [[nodiscard]] Bytes to_huge_page(const std::byte* at);

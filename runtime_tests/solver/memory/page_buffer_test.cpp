@@ -1,11 +1,13 @@
 #include "solver/memory/page_buffer.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,6 +55,25 @@ TEST(PageBuffer, IsZeroedWhereItIsSmall) {
       EXPECT_EQ(moved.data()[bytes - 1], std::byte{0xff});
     }
   EXPECT_EQ(meter.now(), 0);
+}
+
+// Read first and written then, as sums are: of a page that is not there the system maps
+// its zeros, and copies them at the write.
+TEST(PageBuffer, IsResidentFromTheStartWhereItIsSmall) {
+  const auto faults = [] {
+    rusage usage{};
+    EXPECT_EQ(getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_minflt;
+  };
+  for (const Bytes bytes : {32 * kPage, PageBuffer::kSmall}) {
+    std::vector<PageBuffer> fresh;
+    for (int k = 0; k < 8; ++k) fresh.emplace_back(bytes);
+    const auto before = faults();
+    for (const PageBuffer& buffer : fresh)
+      for (auto& entry : std::span(buffer.as<double>(), bytes / sizeof(double)))
+        entry += 1;
+    EXPECT_LE(faults() - before, 8);
+  }
 }
 
 TEST(PageBuffer, MayBeOfAnyContent) {
