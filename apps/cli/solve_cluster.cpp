@@ -293,6 +293,7 @@ Ending run_on(Cluster& cluster, SolveOptions& options, Place& place) {
         static_cast<std::int32_t>(cluster.smallest(solver::default_workers()));
   if (!options.memory.source.empty())
     options.memory.size = cluster.smallest_share(options.memory.size);
+  options.processes = cluster.size();
   check(options);
   return options.factor.empty() ? solve_file(cluster, options, place)
                                 : solve_saved(cluster, options, place);

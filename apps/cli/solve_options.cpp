@@ -7,14 +7,17 @@
 
 #include <array>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/paths.h"
 #include "cli/remedy.h"
 #include "cli/report_option.h"
 #include "cli/solve_results.h"
 #include "espalier/model/error.h"
+#include "solver/api/part_path.h"
 #include "solver/io/matrix_market_header.h"
 #include "solver/runtime/runtime.h"
 
@@ -209,27 +212,46 @@ void check_low_rank(const SolveOptions& options) {
           drop_option("--low-rank"));
 }
 
-// The file takes the place of what has its name: no device and no result of this run.
-void check_save(const std::string& save, const std::string& out) {
+// The file takes the place of what has its name: no device.
+void check_save(const std::string& save) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   if (fs::exists(save, ignored) && !fs::is_regular_file(save, ignored))
     throw Refused(fmt::format("--save {}: is not a plain file", save),
                   drop_option("--save"));
-  const auto place = [](const std::string& path) {
-    return fs::weakly_canonical(fs::absolute(path));
-  };
-  if (!out.empty() && place(save) == place(out))
-    throw Refused(fmt::format("--save {}: is the file of --out", save),
-                  drop_option("--save"));
   check_file("--save", save);
+}
+
+// Solutions may take the place of their right-hand sides.
+void check_apart(const SolveOptions& options) {
+  std::vector<NamedFile> inputs = {{"MATRIX", options.source.file},
+                                   {"--schur", options.schur}};
+  Remedy without_out = drop_option("--out");
+  if (!options.schur.empty()) without_out.edits.push_back({Edit::Kind::kDrop, "--schur"});
+  std::vector<NamedFile> results = {
+      {"--out", options.out, without_out},
+      {"--trace", options.trace, drop_option("--trace")},
+      {"--null-space", options.null_space, drop_option("--null-space")},
+      {"--report", options.page, drop_option("--report")}};
+  const auto add_parts = [&](std::vector<NamedFile>& to, const char* option,
+                             const std::string& path) {
+    for (std::int32_t process = 0; !path.empty() && process < options.processes;
+         ++process)
+      to.push_back({option, solver::part_path(path, process), drop_option(option)});
+  };
+  add_parts(inputs, "--factor", options.factor);
+  add_parts(results, "--save", options.save);
+  check_results_apart(inputs, results);
+  const NamedFile rhs{"--rhs", options.rhs};
+  check_results_apart({&rhs, 1}, std::span(results).subspan(1));
 }
 
 void check_paths(const SolveOptions& options) {
   if (!options.out.empty()) check_result("--out", options.out);
   if (!options.trace.empty()) check_result("--trace", options.trace);
-  if (!options.save.empty()) check_save(options.save, options.out);
+  if (!options.save.empty()) check_save(options.save);
   if (!options.page.empty()) check_result("--report", options.page);
+  if (is_first_process()) check_apart(options);
   const std::string& directory = options.solver.out_of_core;
   if (directory.empty()) return;
   check_directory("--out-of-core", directory);

@@ -31,6 +31,7 @@ struct SolveOptions {
   std::string page;  ///< --report; empty: not given
   bool json = false;
   bool workers_given = false;
+  std::int32_t processes = 1;    ///< of the job
   solver::SolverOptions solver;  ///< complete after check()
 
   /// Whether figures are to be taken apart, for the report or the page.

@@ -425,6 +425,8 @@ TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
       {{"--grid", "4x4x4", "--save", "/no/such/place/f"}, "/no/such/place/f"},
       {{"--factor", "/no/such/factor"}, "/no/such/factor"},
       {{"--grid", "4x4x4", "--out", "/no/such/folder/x"}, "/no/such/folder/x"},
+      {{"--grid", "4x4x4", "--save", broken.path() + "f", "--out", broken.path() + "f.2"},
+       "f.2: is the file of --out"},
       {{"--grid", "4x4x4", "--nonsense"}, "--nonsense"}};
   for (const auto& [arguments, words] : wrong) {
     const Outcome outcome = solve_with(3, arguments);

@@ -200,5 +200,28 @@ TEST(Saved, RefusesPlacesWhereItCannotGo) {
                  {"--save " + same, "--out"});
 }
 
+TEST(Results, TakeNoPlaceOfInputsAndOfOneAnother) {
+  const TemporaryDirectory directory;
+  const std::string same = directory.path() + "/x", link = directory.path() + "/link";
+  std::filesystem::create_symlink("./x", link);
+  for (const std::vector<const char*>& options :
+       std::vector<std::vector<const char*>>{{"--out", "--trace"},
+                                             {"--out", "--null-space"},
+                                             {"--trace", "--report"},
+                                             {"--null-space", "--save"}})
+    expect_refused({"--grid", "5", options[0], same, options[1], link},
+                   {std::string(options[1]) + " " + link, options[0]});
+  const TemporaryFile matrix(path(5, 0).text("symmetric"));
+  const std::string rhs = directory.path() + "/b", file = directory.path() + "/factor";
+  std::ofstream(rhs) << array_text(5, {1, 2, 3, 4, 5});
+  for (const char* option : {"--out", "--trace", "--null-space", "--report", "--save"})
+    expect_refused({matrix.path(), option, matrix.path()}, {option, "MATRIX"});
+  expect_refused({matrix.path(), "--rhs", rhs, "--save", rhs}, {"--save", "--rhs"});
+  EXPECT_EQ(matrix.text(), path(5, 0).text("symmetric"));
+  expect_solved(solve({matrix.path(), "--rhs", rhs, "--out", rhs, "--save", file}));
+  expect_refused({"--factor", file, "--out", file}, {"--out", "--factor"});
+  expect_solved(solve({"--grid", "5", "--out", "/dev/null", "--report", "/dev/null"}));
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test

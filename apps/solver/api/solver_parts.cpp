@@ -6,17 +6,19 @@
 #include <optional>
 #include <utility>
 
+#include "solver/api/part_path.h"
 #include "solver/api/solver_processes.h"
 #include "solver/distributed/distribute.h"
 #include "solver/distributed/distribute_fronts.h"
 #include "solver/save/save_system.h"
 
 namespace espalier::solver {
-namespace {
 
 std::string part_path(const std::string& path, std::int32_t process) {
   return process == 0 ? path : fmt::format("{}.{}", path, process);
 }
+
+namespace {
 
 // A number that no other save has.
 std::int64_t number_of_save(Communicator& communicator) {
