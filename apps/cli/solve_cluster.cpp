@@ -28,12 +28,13 @@ using solver::Solver;
 std::string identity(const SolveOptions& options) {
   const solver::SolverOptions& solver = options.solver;
   return fmt::format(
-      "version={}\nmatrix={}\nshift={} {}\nmemory={} {} "
+      "version={}\nmatrix={}\nfactor={}\nshift={} {}\nmemory={} {} "
       "{}\nworkers={}\nkind={}\nprecision={}\n"
       "scaling={}\nordering={}\npivot threshold={}\ndelay reserve={}\ntransposed={} {}\n"
       "refine={}\nestimate errors={}\nright-hand sides={}\nexplain={}\nout of core={}\n"
-      "save={}\nnull space={}\ndeterminant={}\nfront grids={}",
-      ESPALIER_VERSION, options.input_name(),
+      "save={}\nnull space={}\ndeterminant={}\nfront grids={}\n"
+      "order={}\nmapping={}",
+      ESPALIER_VERSION, options.source.name(), options.factor,
       options.source.shift ? options.source.shift->real() : 0,
       options.source.shift ? options.source.shift->imag() : 0,
       static_cast<int>(options.memory.kind), options.memory.common_size(),
@@ -44,7 +45,7 @@ std::string identity(const SolveOptions& options) {
       solver.delay_reserve.value_or(-1), options.transposed, options.conjugate_transposed,
       solver.refine, solver.estimate_errors, options.rhs, options.explains(),
       solver.out_of_core, options.save, options.null_space, options.determinant,
-      static_cast<int>(solver.front_grids));
+      static_cast<int>(solver.front_grids), name(solver.order), name(solver.mapping));
 }
 
 // Process 0 has read them.

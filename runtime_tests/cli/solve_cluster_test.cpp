@@ -436,6 +436,25 @@ TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
   }
 }
 
+// Of each option that processes work by; results are for process 0 to write.
+TEST(SolveOnCluster, RefusesProcessesOfDifferentOptions) {
+  using Words = std::vector<std::string>;
+  const std::vector<std::tuple<Words, Words, std::string>> different = {
+      {{"--grid", "4x4x4"}, {"--grid", "4x4x4", "--order", "postorder"}, "order="},
+      {{"--grid", "4x4x4", "--mapping", "proportional"}, {"--grid", "4x4x4"}, "mapping="},
+      {{"--factor", "same"}, {"same"}, "="}};
+  for (const auto& [first, second, words] : different) {
+    Words job = {"-n", "1", ESPALIER, "solve"};
+    job.insert(job.end(), first.begin(), first.end());
+    job.insert(job.end(), {":", "-n", "1", ESPALIER, "solve"});
+    job.insert(job.end(), second.begin(), second.end());
+    const Outcome outcome = run(job);
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    EXPECT_EQ(lines_with(outcome.err, "processes of this job differ"), 1) << outcome.err;
+    expect_says(outcome, words);
+  }
+}
+
 // As in one process: solver/numeric/trust_test.cpp.
 TEST(SolveOnCluster, TrustsWhatOneProcessTrusts) {
   Entries scaled{41, {}};
