@@ -8,6 +8,7 @@
 #include "solver/api/solver_impl.h"
 #include "solver/refine/refine.h"
 #include "solver/refine/residual.h"
+#include "solver/refine/scaled_permutation.h"
 #include "solver/symbolic/front_cost.h"
 
 namespace espalier::solver {
@@ -60,7 +61,7 @@ std::optional<Solution> Solver::Impl::solve_plainly(std::span<double> b) {
       return std::nullopt;
     solution.refinement.backward_error = measured->error;
   }
-  for (std::size_t k = 0; k < n; ++k) b[order[k]] = x[k];
+  for (std::size_t k = 0; k < n; ++k) b[order[k]] = without_sign_of_zero(x[k]);
   if (timed) solution.seconds = since(start);
   judge(solution);
   if (!bound_ && !options_.budget) plain_ = std::move(room);

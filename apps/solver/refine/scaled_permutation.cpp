@@ -37,9 +37,9 @@ void ScaledPermutation::solution_to_outer(std::span<const double> y,
                                           std::span<double> x) const {
   for_each_number([&](std::int32_t k, std::int32_t j, const auto& at) {
     if (transposed_)
-      x[at(row(j))] = row_scale(row(j)) * y[k];
+      x[at(row(j))] = without_sign_of_zero(row_scale(row(j)) * y[k]);
     else
-      x[at(permutation_[j])] = column_scale(permutation_[j]) * y[k];
+      x[at(permutation_[j])] = without_sign_of_zero(column_scale(permutation_[j]) * y[k]);
   });
 }
 

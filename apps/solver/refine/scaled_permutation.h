@@ -11,6 +11,10 @@
 
 namespace espalier::solver {
 
+/// A number of a solution as it is given out: zero is +0. Which sign it is computed with
+/// depends on what was skipped for want of entries.
+[[nodiscard]] constexpr double without_sign_of_zero(double x) { return x + 0.0; }
+
 /// Vectors of the system that was given (outer: op(A) x = b) and of the one that is
 /// solved (inner: op(B) y = c, B = Q P Dr A Dc Q^T scaled, permuted and in elimination
 /// order).
@@ -27,7 +31,7 @@ class ScaledPermutation {
   /// c from b; b from c.
   void rhs_to_inner(std::span<const double> b, std::span<double> c) const;
   void rhs_to_outer(std::span<const double> c, std::span<double> b) const;
-  /// y from x; x from y.
+  /// y from x; x from y, without_sign_of_zero().
   void solution_to_inner(std::span<const double> x, std::span<double> y) const;
   void solution_to_outer(std::span<const double> y, std::span<double> x) const;
   /// Between the parts of a factor: entries of rows of A where they stand inside, without

@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "solver/matrix/grid.h"
 #include "solver/memory/process_memory.h"
@@ -134,6 +137,35 @@ TEST(Solver, SolvesSmallSystemsWithoutTheRuntime) {
           for (const double x : b) ASSERT_NEAR(x, 1, 1e-10);
         }
       }
+    }
+}
+
+// Which zeros a sweep computes depends on the runtime, which leaves out what has no
+// entries.
+TEST(Solver, GivesZerosOfOneSign) {
+  constexpr std::int32_t kBlocks = 40;
+  GeneralMatrix blocks{2 * kBlocks, {0}, {}, {}};
+  for (std::int32_t j = 0; j < 2 * kBlocks; ++j) {
+    const std::int32_t first = j / 2 * 2;
+    blocks.row.insert(blocks.row.end(), {first, first + 1});
+    for (const std::int32_t i : {first, first + 1})
+      blocks.value.push_back(i == j ? -2 - i % 3 : 1 + j % 2);
+    blocks.column_start.push_back(std::ssize(blocks.row));
+  }
+  for (const double runtime_flops : {0.0, 1e9})
+    for (const Operation operation : {Operation::kPlain, Operation::kTransposed}) {
+      SolverOptions options = on_two_workers();
+      options.runtime_flops = runtime_flops;
+      Solver job(blocks, options);
+      ASSERT_TRUE(job.plan(std::nullopt));
+      ASSERT_TRUE(job.factorise());
+      std::vector<double> x(2 * kBlocks);
+      x[2] = 1;
+      const std::int64_t row = 2;
+      (void)job.solve(x, 1, operation, {&row, 1});
+      EXPECT_NE(x[2], 0);
+      EXPECT_EQ(std::ranges::count(x, 0), 2 * kBlocks - 2);
+      for (const double each : x) EXPECT_FALSE(each == 0 && std::signbit(each));
     }
 }
 
