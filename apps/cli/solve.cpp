@@ -91,8 +91,11 @@ Ending solve_matrix(SolveOptions& options) {
   explain_least(options, solver, run);
   if (const auto planned = solver.plan(run.bound); !planned) {
     progress.reset();
-    return report_infeasible(options, solver, run, planned.error(),
-                             "with --out-of-core DIR less may do");
+    return report_infeasible(
+        options, solver, run, planned.error(),
+        options.solver.low_rank > 0
+            ? "without --low-rank, --out-of-core DIR may do with less"
+            : "with --out-of-core DIR less may do");
   }
   leave_analysis(run);
   if (solver.may_not_fit()) warn_that_it_may_not_fit(options, solver, *run.bound);

@@ -202,5 +202,13 @@ TEST(SolveOptions, RefusesToFactoriseNever) {
   }
 }
 
+// --out-of-core goes without compression.
+TEST(SolveOptions, AdviseWhatGoesWithLowRank) {
+  const Outcome outcome =
+      solve({"--grid", "9x9x9", "--low-rank", "1e-8", "--memory", "1MiB"});
+  EXPECT_EQ(outcome.status, 1);
+  expect_says(outcome, "without --low-rank, --out-of-core DIR may do with less");
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::cli_test
