@@ -103,31 +103,45 @@ void apply(Line& line, const Edit& edit) {
   items.insert(items.begin() + place, std::move(item));
 }
 
-// Least number of letters to change, add or take away.
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Least number of letters to change, add, take away or exchange with the next one; of
+// small and capital letters alike.
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
+  std::vector<std::vector<std::size_t>> rows(a.size() + 1,
+                                             std::vector<std::size_t>(b.size() + 1));
+  std::iota(rows[0].begin(), rows[0].end(), 0);
+  const auto same = [&](std::size_t i, std::size_t j) {
+    return lower(a[i - 1]) == lower(b[j - 1]);
+  };
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t before = std::exchange(row[0], i);
+    rows[i][0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t kept = before + (a[i - 1] == b[j - 1] ? 0 : 1);
-      before = row[j];
-      row[j] = std::min({kept, row[j] + 1, row[j - 1] + 1});
+      rows[i][j] = std::min({rows[i - 1][j - 1] + (same(i, j) ? 0 : 1),
+                             rows[i - 1][j] + 1, rows[i][j - 1] + 1});
+      if (i > 1 && j > 1 && same(i, j - 1) && same(i - 1, j))
+        rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
     }
   }
-  return row.back();
+  return rows[a.size()][b.size()];
 }
 
+bool is_begin(std::string_view word, std::string_view choice) {
+  return word.find_first_not_of('-') != word.npos && choice.starts_with(word);
+}
+
+// What begins with the word, else what is spelt most like it.
 std::string closest(std::string_view word, const std::vector<std::string>& choices) {
-  return *std::ranges::min_element(
-      choices, {}, [&](const std::string& choice) { return distance(word, choice); });
+  return *std::ranges::min_element(choices, {}, [&](const std::string& choice) {
+    return std::pair(!is_begin(word, choice), distance(word, choice));
+  });
 }
 
 bool is_close(std::string_view word, std::string_view choice) {
-  return 2 * distance(word, choice) <= choice.size();
+  return is_begin(word, choice) || 3 * distance(word, choice) <= choice.size();
 }
 
-// Values that stand as they are in "SIZE|min|xFACTOR|none": min and none.
+// Values that stand as they are in "SIZE|min|xFACTOR|auto|none": min, auto, none.
 std::vector<std::string> literal_values(const CLI::Option& option) {
   std::vector<std::string> values;
   const std::string names = option.get_type_name();

@@ -238,6 +238,28 @@ const Refusal kTraining[] = {
 INSTANTIATE_TEST_SUITE_P(OfTraining, Remedies, testing::ValuesIn(kTraining),
                          [](const auto& each) { return each.param.name; });
 
+// Of options and values that are not known: what takes their place.
+TEST(Remedy, IsWhatBeginsSoOrIsSpeltMostAlike) {
+  struct Case {
+    std::vector<std::string> words;
+    std::string works;
+  };
+  const Case cases[] = {
+      {{"plan", "--grid", "5x5", "--mem", "3GiB"}, "plan --grid 5x5 --memory 3GiB"},
+      {{"plan", "--grid", "5x5", "--memroy=3GiB"}, "plan --grid 5x5 --memory=3GiB"},
+      {{"plan", "--grid", "5x5", "--kind", "sym"}, "plan --grid 5x5 --kind symmetric"},
+      {{"plan", "--grid", "5x5", "--ordering", "AMD"}, "plan --grid 5x5 --ordering amd"},
+      {{"train-plan", "zero", "--transformer", "tiny", "--processes", "4"},
+       "train-plan zero --transformer tiny"},
+  };
+  for (const Case& each : cases) {
+    const Outcome outcome = run(each.words);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_NE(outcome.err.find("espalier " + each.works + "\n"), std::string::npos)
+        << outcome.err;
+  }
+}
+
 TEST(NoRemedy, IsGivenWhereNothingIsKnownToWork) {
   const TemporaryFile tree("0 -1 1 1 one\n");
   for (const auto& words : {std::vector<std::string>{"plan", "/nowhere/tree.txt"},
