@@ -91,24 +91,28 @@ struct Program {
     for (const NamedCommand& each : kCommands)
       if (only.empty() || only == each.name)
         commands.push_back(each.add(app.add_subcommand(std::string(each.name))));
+    refuse_empty(app);
   }
 
   /// @return the subcommand; null: none was named
   const Command* parse(const Words& words) {
     app.parse(Words(words.rbegin(), words.rend() - 1));  // the last one first
-    refuse_empty(app);
     const auto named = std::ranges::find_if(
         commands, [](const auto& each) { return each.app->parsed(); });
     return named == commands.end() ? nullptr : &*named;
   }
 
  private:
-  // No option has a use for a value without a letter.
-  static void refuse_empty(const CLI::App& app) {
-    for (const CLI::Option* option : app.get_options())
-      if (std::ranges::count(option->results(), "") > 0)
-        throw CLI::ValidationError(option->get_name(), "an empty value");
-    for (const CLI::App* inner : app.get_subcommands()) refuse_empty(*inner);
+  // No option has a use for a value without a letter. Asked before what reads it, for
+  // which such a value may be a 0.
+  static void refuse_empty(CLI::App& app) {
+    for (CLI::Option* option : app.get_options())
+      option->transform(CLI::Validator(
+          [](const std::string& text) {
+            return text.empty() ? std::string("an empty value") : std::string();
+          },
+          ""));
+    for (CLI::App* inner : app.get_subcommands(nullptr)) refuse_empty(*inner);
   }
 };
 

@@ -74,6 +74,14 @@ TEST(Usage, ZeroWorkersAreRefused) {
   expect_refused({"plan", "--grid", "2x2", "--workers", "4294967297"}, "--workers");
 }
 
+// 0 would be the value of a number without digits.
+TEST(Usage, AnEmptyValueIsCalledSo) {
+  expect_refused({"plan", "--grid", "2x2", "--workers", ""}, "--workers: an empty value");
+  expect_refused({"plan", "--grid", "2x2", "--memory", ""}, "--memory: an empty value");
+  expect_refused({"checkpoint", "--length", "", "--slots", "3"},
+                 "--length: an empty value");
+}
+
 TEST(Usage, PlanTakesOneInput) {
   expect_refused({"plan"}, "--grid");
   expect_refused({"plan", "a.tree", "--grid", "2x2"}, "--grid");
