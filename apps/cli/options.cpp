@@ -97,7 +97,7 @@ void add_memory(CLI::App& app, MemoryRequest& memory, const std::string& default
            "Memory bound: a size (512MiB, 2GB), min for the least that\n"
            "suffices, xFACTOR for that many times the least, auto for what\n"
            "control groups, ulimit, Slurm and free memory leave, or none")
-      ->type_name("SIZE|min|xFACTOR|none")
+      ->type_name("SIZE|min|xFACTOR|auto|none")
       ->default_str(default_text);
 }
 

@@ -136,12 +136,10 @@ Command add_order(CLI::App* app) {
   auto command = std::make_shared<OrderCommand>();
   app->description("Order the operators of a computation graph for the least memory");
   add_graph(*app, command->source);
-  from_zero(app->add_option("--timeout", command->timeout,
-                            "Search no longer than this, whatever the phase; reading is\n"
-                            "not included. The best order so far and a lower bound are\n"
-                            "the answer then, as after an interrupt")
-                ->type_name("SECONDS"))
-      ->capture_default_str();
+  add_timeout(*app, command->timeout,
+              "Search no longer than this, whatever the phase; reading is\n"
+              "not included. The best order so far and a lower bound are\n"
+              "the answer then, as after an interrupt");
   add_output(*app, "--schedule", command->schedule,
              "Write the order here, one operator a line")
       ->type_name("FILE");

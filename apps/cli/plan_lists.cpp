@@ -63,9 +63,9 @@ void add_memory_list(CLI::App& app, std::vector<MemoryItem>& memory) {
   app.add_option_function<std::string>(
          "--memory", read,
          "Memory bound: a size (512MiB, 2GB), min for the least that\n"
-         "suffices, xFACTOR for that many times the least, or none;\n"
-         "to compare, a list: x1,x1.5,8GiB")
-      ->type_name("SIZE|min|xFACTOR|none")
+         "suffices, xFACTOR for that many times the least, auto for what\n"
+         "is left on this machine, or none; to compare, a list: x1,x1.5,8GiB")
+      ->type_name("SIZE|min|xFACTOR|auto|none")
       ->default_str("min");
 }
 

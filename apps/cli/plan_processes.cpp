@@ -231,7 +231,7 @@ CLI::Option* add_processes(CLI::App& app, ProcessesRequest& request) {
          },
          "Memory bound of each process, as --memory; xFACTOR and min refer\n"
          "to the least that the mapping finds for this many processes")
-      ->type_name("SIZE|min|xFACTOR|none")
+      ->type_name("SIZE|min|xFACTOR|auto|none")
       ->default_str("min")
       ->needs(processes);
   app.add_option_function<std::string>(

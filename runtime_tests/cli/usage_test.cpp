@@ -82,6 +82,12 @@ TEST(Usage, AnEmptyValueIsCalledSo) {
                  "--length: an empty value");
 }
 
+TEST(Usage, HelpNamesTheValueAuto) {
+  for (const char* name : {"solve", "plan", "order"})
+    EXPECT_NE(run({name, "--help"}).out.find("xFACTOR|auto|none"), std::string::npos)
+        << name;
+}
+
 TEST(Usage, PlanTakesOneInput) {
   expect_refused({"plan"}, "--grid");
   expect_refused({"plan", "a.tree", "--grid", "2x2"}, "--grid");
