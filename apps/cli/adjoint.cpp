@@ -47,6 +47,10 @@ AdjointModel shallow_water(const AdjointOptions& options) {
   const solver::GridShape shape = grid_of(options);
   const auto test = std::make_shared<training::ShallowWaterCase>(
       training::shallow_water_case(shape.nx, shape.ny));
+  if (options.bands < 0 || options.bands > shape.ny)
+    throw Refused(fmt::format("--bands {}: from 1 to the {} rows of the grid",
+                              options.bands, shape.ny),
+                  drop_option("--bands"));
   const std::int32_t workers = options.job.runtime.workers;
   const std::int32_t bands = options.bands > 0
                                  ? options.bands
@@ -126,12 +130,16 @@ ExitStatus end_by_signal(const PassReached& reached) {
   return kInternal;
 }
 
+// Whether a launcher started several processes.
+bool is_job() {
+#ifdef ESPALIER_WITH_MPI
+  return Cluster::launched_processes() > 1;
+#else
+  return false;
+#endif
+}
+
 Ending run_model(AdjointOptions& options, MakeModel make) {
-  check(options);
-  if (options.remote_slots)
-    throw Refused(fmt::format("--remote-slots {}: needs a second process (mpirun -n 2)",
-                              *options.remote_slots),
-                  drop_option("--remote-slots"));
   std::optional<AdjointJob> job;
   return run_adjoint(options, make, job, nullptr);
 }
@@ -180,7 +188,7 @@ Ending run_adjoint(const AdjointOptions& options, MakeModel make,
 
 Command add_adjoint(CLI::App* app) {
   app->description("Gradient of a time-stepping model inside a memory bound");
-  app->require_subcommand(1);
+  app->require_subcommand(0, 1);  // none: below, so that an unknown name is named
   const auto water = std::make_shared<AdjointOptions>();
   CLI::App* water_app = app->add_subcommand(
       "shallow-water", "Waves in a closed basin, by the initial state and the drag");
@@ -203,6 +211,13 @@ Command add_adjoint(CLI::App* app) {
     return ice_app->parsed() ? run(*ice, ice_sheet) : run(*water, shallow_water);
   };
   Command command{app, [with_model] { return with_model(run_model); }};
+  command.check = [water, ice, ice_app, water_app] {
+    if (!ice_app->parsed() && !water_app->parsed())
+      throw Refused("a subcommand is required: shallow-water or ice-sheet",
+                    set_flag("--help"));
+    if (ice_app->parsed()) return check(*ice, *ice_app, is_job());
+    check(*water, *water_app, is_job());
+  };
 #ifdef ESPALIER_WITH_MPI
   command.run_together = [with_model](const Suggest& suggest) {
     return with_model([&](AdjointOptions& options, MakeModel make) {

@@ -137,7 +137,6 @@ void lend(Cluster& cluster, const AdjointOptions& options, const Suggest& sugges
 Ending run_on(Cluster& cluster, AdjointOptions& options, MakeModel make,
               std::optional<AdjointJob>& job, std::optional<Borrowed>& partner,
               const Suggest& suggest) {
-  check(options);
   Ending ending = kDone;
   if (cluster.rank() == 0) {
     if (!options.workers_given) options.job.runtime.workers = solver::default_workers();

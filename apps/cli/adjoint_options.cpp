@@ -71,17 +71,18 @@ void add_adjoint_options(CLI::App& app, AdjointOptions& options, const char* gri
   add_json(app, options.json);
 }
 
-void check(const AdjointOptions& options) {
+void check(const AdjointOptions& options, const CLI::App& app, bool together) {
+  using Names = std::initializer_list<std::string_view>;
   if (options.steps < 1 || options.steps > 100'000'000)
     throw Refused(fmt::format("--steps {}: from 1 to 10^8", options.steps),
                   set_option("--steps", "100"));
-  if (options.bands < 0)
-    throw Refused(fmt::format("--bands {}", options.bands), drop_option("--bands"));
   const auto& wish = options.job.wish;
-  if (wish.disk_slots && !options.on_disk())
-    throw Refused(
-        fmt::format("--disk-slots {}: needs --out-of-core DIR", *wish.disk_slots),
-        drop_option("--disk-slots"));
+  if (!options.on_disk())
+    refuse_given(app, Names{"--disk-slots", "--disk-write", "--disk-read"},
+                 "needs --out-of-core DIR");
+  if (!together)
+    refuse_given(app, Names{"--remote-slots", "--remote-write", "--remote-read"},
+                 "needs a second process (mpirun -n 2)");
   if (wish.memory_slots && *wish.memory_slots == 0 && !options.on_disk() &&
       options.remote_slots.value_or(0) == 0)
     throw Refused("--slots 0: needs --out-of-core DIR or --remote-slots N",

@@ -33,7 +33,9 @@ void add_adjoint_options(CLI::App& app, AdjointOptions& options, const char* gri
                          std::int64_t steps);
 
 /// Refuses what can be refused before the work.
+/// @param app  whose options they are
+/// @param together  on several processes
 /// @throws InvalidInput, FileError naming the option and the value
-void check(const AdjointOptions& options);
+void check(const AdjointOptions& options, const CLI::App& app, bool together);
 
 }  // namespace espalier::cli

@@ -66,6 +66,18 @@ MemoryRequest parse_memory(std::string_view text) {
   return {.kind = Kind::kSize, .size = parse_size(text)};
 }
 
+void refuse_given(const CLI::App& app, std::span<const std::string_view> options,
+                  std::string_view why) {
+  std::string names;
+  Remedy remedy;
+  for (const std::string_view option : options) {
+    if (app.count(std::string(option)) == 0) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", option);
+    remedy.edits.push_back({Edit::Kind::kDrop, std::string(option)});
+  }
+  if (!names.empty()) throw Refused(fmt::format("{}: {}", names, why), remedy);
+}
+
 CLI::Option* add_read(CLI::App& app, const std::string& option,
                       std::function<void(const std::string&)> read,
                       const std::string& help) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +70,11 @@ CLI::Option* from_zero(CLI::Option* option);
 
 [[nodiscard]] std::string_view name(OrderKind order);
 [[nodiscard]] std::string_view name(MappingKind mapping);
+
+/// Options that would do nothing are not taken.
+/// @throws Refused naming those of `options` that were given, and `why` behind them
+void refuse_given(const CLI::App& app, std::span<const std::string_view> options,
+                  std::string_view why);
 
 /// An option whose text `read` understands; what it throws as espalier::Error names the
 /// option.

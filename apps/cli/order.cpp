@@ -89,6 +89,9 @@ void check(const OrderCommand& command) {
     throw Refused("--training: " + command.source.file +
                       " is no ONNX model, whose operators are known",
                   drop_option("--training"));
+  if (command.step.trains && command.source.free_weights)
+    throw Refused("--free-weights: a training step keeps its weights",
+                  drop_option("--free-weights"));
   if (command.step.asked() && command.workers != 1)
     throw Refused(
         "--workers goes with none of --training, --layout, --alignment and --offsets",

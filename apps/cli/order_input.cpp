@@ -62,10 +62,9 @@ OperatorGraph read_onnx(const GraphSource& source) {
 
 }  // namespace
 
-void add_graph(CLI::App& app, GraphSource& source) {
-  app.add_option("GRAPH", source.file,
-                 "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
-                 "(.dot, .gv) with sizes; docs/manual/planning.md has the formats");
+void add_model(CLI::App& app, GraphSource& source, const std::string& place,
+               const std::string& help) {
+  app.add_option(place, source.file, help);
   app.add_option("--transformer", source.transformer,
                  "Instead of a file: gpt2, gpt2-medium, gpt2-large, gpt2-xl, tiny,\n"
                  "or layers=6,width=512,heads=8,sequence=128,vocabulary=1000,\n"
@@ -86,6 +85,12 @@ void add_graph(CLI::App& app, GraphSource& source) {
       ->type_name("NAME=N")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_graph(CLI::App& app, GraphSource& source) {
+  add_model(app, source, "GRAPH",
+            "Computation graph: an ONNX model (.onnx), JSON (.json) or DOT\n"
+            "(.dot, .gv) with sizes; docs/manual/planning.md has the formats");
   app.add_flag("--free-weights", source.free_weights,
                "Free each weight of an ONNX model after its last use,\n"
                "instead of keeping all for the next run");
@@ -99,22 +104,39 @@ bool is_model(const GraphSource& source) {
   return !source.transformer.empty() || ending(source.file) == ".onnx";
 }
 
+namespace {
+
+// Options of ONNX models with something else.
+void check_onnx_options(const GraphSource& source) {
+  if (source.transformer.empty() && is_model(source)) return;
+  std::string names;
+  Remedy remedy;
+  for (const auto& [given, option] :
+       {std::pair(source.batch && source.transformer.empty(), "--batch"),
+        std::pair(!source.dimensions.empty(), "--dim"),
+        std::pair(source.free_weights, "--free-weights")}) {
+    if (!given) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", option);
+    remedy.edits.push_back({Edit::Kind::kDrop, option});
+  }
+  if (!names.empty())
+    throw Refused(fmt::format("{}: {}: only for ONNX models", title(source), names),
+                  remedy);
+}
+
+}  // namespace
+
 void check(const GraphSource& source) {
   if (!source.transformer.empty() && !source.file.empty())
     throw Refused(
         "--transformer is for no file; there is " + source.file,
         drop_option(std::filesystem::exists(source.file) ? "--transformer" : "GRAPH"));
   if (!source.transformer.empty())
-    return refusing(set_option("--transformer", "tiny"),
-                    [&] { (void)transformer_shape(source.transformer); });
-  if (source.file.empty())
+    refusing(set_option("--transformer", "tiny"),
+             [&] { (void)transformer_shape(source.transformer); });
+  else if (source.file.empty())
     throw Refused("GRAPH is required", set_option("--transformer", "tiny"));
-  if (!is_model(source) &&
-      (!source.dimensions.empty() || source.free_weights || source.batch))
-    throw Refused(source.file + ": --batch, --dim and --free-weights are for ONNX models",
-                  {.edits = {{Edit::Kind::kDrop, "--batch"},
-                             {Edit::Kind::kDrop, "--dim"},
-                             {Edit::Kind::kDrop, "--free-weights"}}});
+  check_onnx_options(source);
 }
 
 OperatorGraph read_model(const GraphSource& source) {

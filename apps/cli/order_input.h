@@ -21,7 +21,11 @@ struct GraphSource {
   std::string transformer;            ///< instead of a file
 };
 
-/// The argument GRAPH, --transformer, --batch, --dim and --free-weights.
+/// A file by its place, whose name and help are given, --transformer, --batch and --dim.
+void add_model(CLI::App& app, GraphSource& source, const std::string& place,
+               const std::string& help);
+
+/// The same with the argument GRAPH, and --free-weights.
 void add_graph(CLI::App& app, GraphSource& source);
 
 /// What can be told before anything is read. @throws Refused

@@ -1,3 +1,4 @@
+// Over 300 lines, from the options to the answer of one subcommand.
 // espalier shard: a way to place each operator on a mesh of devices, of least cost within
 // a limit of memory.
 
@@ -260,6 +261,30 @@ void add_limits(CLI::App& app, ShardCommand& command) {
 
 }  // namespace
 
+namespace {
+
+// One question, and no option that it has no use for.
+void check(const ShardCommand& command, const CLI::App& app) {
+  using Names = std::initializer_list<std::string_view>;
+  const bool model = !command.transformer.name.empty();
+  if (model == !command.file.empty())
+    throw Refused(
+        "shard wants an INSTANCE or --transformer, one of them",
+        model ? drop_option("--transformer") : set_option("--transformer", "gpt2"));
+  if (model)
+    refuse_given(app, Names{"--timeout", "--rounds", "--processor-time", "--seed"},
+                 "only for an INSTANCE, which is searched");
+  else if (is_model(command.file))
+    refuse_given(app, Names{"--layers"}, "only for --transformer");
+  else
+    refuse_given(app,
+                 Names{"--mesh", "--training", "--batch", "--layers", "--bandwidth",
+                       "--latency", "--rate"},
+                 "only for models; the file has costs and usages");
+}
+
+}  // namespace
+
 Command add_shard(CLI::App* app) {
   auto command = std::make_shared<ShardCommand>();
   app->description("A sharding of each operator, at least cost within a limit of memory");
@@ -273,16 +298,13 @@ Command add_shard(CLI::App* app) {
              "Write the chosen strategies here: a JSON list by node, of a\n"
              "model the way of each operator");
   add_json(*app, command->json);
-  return {app, [command]() -> Ending {
-            const bool model = !command->transformer.name.empty();
-            if (model == !command->file.empty())
-              throw Refused("shard wants an INSTANCE or --transformer, one of them",
-                            model ? drop_option("--transformer")
-                                  : set_option("--transformer", "gpt2"));
-            if (!model) return run_shard(*command);
+  return {app,
+          [command]() -> Ending {
+            if (command->transformer.name.empty()) return run_shard(*command);
             return shard_transformer(command->transformer, command->memory,
                                      command->solution, command->json);
-          }};
+          },
+          false, [command, app] { check(*command, *app); }};
 }
 
 }  // namespace espalier::cli

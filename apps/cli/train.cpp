@@ -264,7 +264,7 @@ namespace {
 
 // @return --threads
 CLI::Option* add_options(CLI::App* app, TrainCommand* command) {
-  add_graph(*app, command->source);
+  add_model(*app, command->source, "MODEL", "Network: an ONNX model (.onnx)");
   app->add_option("--mlp", command->mlp,
                   "Widths of a perceptron instead of a file, as 784x256x10")
       ->type_name("WIDTHS");

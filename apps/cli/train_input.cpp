@@ -41,6 +41,8 @@ void check_network(const TrainCommand& command) {
                                   names->front()),
                       drop_option(option));
   if (command.mlp.empty()) return check(command.source);
+  if (!command.source.dimensions.empty())
+    throw Refused("--dim: is for a MODEL.onnx", drop_option("--dim"));
   refusing(set_option("--mlp", "784x256x10"),
            [&] { (void)training::mlp_widths(command.mlp); });
 }

@@ -96,7 +96,7 @@ TEST(AdjointOnCluster, SaysOnceWhatIsWrong) {
            {2, {"--out-of-core", "/tmp"}, "--out-of-core: not on several processes"},
            {2, {"--steps", "0"}, "--steps 0"},
            {3, {}, "adjoint on 3 processes"},
-           {1, {"--remote-slots", "3"}, "--remote-slots 3: needs a second process"}}) {
+           {1, {"--remote-slots", "3"}, "--remote-slots: needs a second process"}}) {
     SCOPED_TRACE(words);
     const Outcome outcome = run(on(processes, {"adjoint", "shallow-water"}, more));
     EXPECT_NE(outcome.status, 0);

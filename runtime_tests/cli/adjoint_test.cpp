@@ -168,11 +168,18 @@ TEST(Adjoint, RefusesWhatCannotBe) {
   expect_bad_input(with(water, {"--steps", "0"}), {"--steps 0"});
   expect_bad_input(with(water, {"--grid", "2x80"}), {"--grid 2x80"});
   expect_bad_input(with(water, {"--slots", "0"}), {"--slots 0", "--out-of-core"});
-  expect_bad_input(with(water, {"--disk-slots", "3"}), {"--disk-slots 3"});
+  expect_bad_input(with(water, {"--disk-slots", "3"}),
+                   {"--disk-slots: needs --out-of-core DIR"});
+  expect_bad_input(with(water, {"--disk-write", "2", "--disk-read=2"}),
+                   {"--disk-write, --disk-read: needs --out-of-core DIR"});
+  const Arguments both = {"--disk-write", "2", "--remote-read", "2", "--steps", "2"};
+  expect_bad_input(with(water, both), {"--disk-write", "shallow-water --steps 2"});
+  expect_bad_input(with(water, {"--remote-read", "2"}), {"needs a second process"});
   expect_bad_input(with(water, {"--out-of-core", "/nowhere"}),
                    {"--out-of-core /nowhere"});
   expect_bad_input(with(water, {"--memory", "lots"}), {"--memory"});
-  expect_bad_input(with(water, {"--grid", "30x30", "--bands", "31"}), {"31 bands"});
+  expect_bad_input(with(water, {"--grid", "30x30", "--bands", "31"}),
+                   {"--bands 31: from 1 to the 30 rows"});
   expect_bad_input({"adjoint"}, {"ubcommand"});
 }
 

@@ -128,7 +128,7 @@ TEST(OrderStep, RefusesWhatItCannotPlan) {
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
   };
   refused({graph, "--training", "sgd"}, "is no ONNX model");
-  refused({graph, "--batch", "3"}, "for ONNX models");
+  refused({graph, "--batch", "3"}, "--batch: only for ONNX models");
   refused({graph, "--training", "rmsprop"}, "none of sgd|momentum|adam");
   refused({"--transformer", "tiny", "--updates", "last"}, "--training");
   refused({"--transformer", "tiny", "--layout", "--workers", "2"}, "--workers");

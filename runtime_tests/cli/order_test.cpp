@@ -124,7 +124,9 @@ TEST(Order, NamesFileLineAndValueOfBadInput) {
       write(directory, "bad.json", "{\"tensors\": {\"x\":\n{\"size\": -7}}}");
   expect_refused({"order", bad}, bad + ":2: tensor 'x': size: -7 is negative\n");
   const std::string good = write(directory, "g.json", kJson);
-  expect_refused({"order", good, "--dim", "n=8"}, "are for ONNX models");
+  expect_refused({"order", good, "--dim", "n=8"}, "--dim: only for ONNX models");
+  expect_refused({"order", "--transformer", "tiny", "--dim", "n=8", "--free-weights"},
+                 "--dim, --free-weights: only for ONNX models");
   expect_refused({"order", good, "--dim", "n"}, "'n' is not NAME=N");
   expect_refused({"order", good, "--dim", "n=-8"}, "'n=-8' is not NAME=N");
   expect_refused({"order", good, "--dim", "n=1", "--dim", "n=2"}, "'n' is given twice");

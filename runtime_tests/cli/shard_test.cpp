@@ -45,6 +45,21 @@ TEST(Shard, TheLimitCanBeGiven) {
   EXPECT_EQ(json::parse(none.out)["reason"], "impossible");
 }
 
+TEST(Shard, TakesNoOptionThatWouldDoNothing) {
+  const TemporaryFile file(kTwoNodes);
+  for (const auto& words : {std::vector<std::string>{file.path(), "--mesh", "2x2"},
+                            {file.path(), "--training", "adam"},
+                            {file.path(), "--rate", "1e14"},
+                            {"--transformer", "gpt2", "--rounds", "3"},
+                            {"none.onnx", "--layers", "3"}}) {
+    std::vector<std::string> all = words;
+    all.insert(all.begin(), "shard");
+    const Outcome outcome = run(all);
+    EXPECT_EQ(outcome.status, 2) << outcome.out;
+    EXPECT_NE(outcome.err.find(": only for "), std::string::npos) << outcome.err;
+  }
+}
+
 TEST(Shard, SaysWhereNoBoundHelps) {
   const TemporaryFile file(
       R"({"problem": {"name": "none", "nodes": {"intervals": [[0, 2]],

@@ -146,6 +146,8 @@ TEST(Train, ScalarsAreTrainedWhereTheyAreNamedAndElseSaidNotToBe) {
   EXPECT_NE(wrong.err.find("m.onnx: the model has no tensor 'gains'"), std::string::npos)
       << wrong.err;
   EXPECT_EQ(run({"train", "--mlp", "3x2", "--frozen", "w"}).status, 2);
+  EXPECT_EQ(run({"train", "--mlp", "3x2", "--dim", "n=2"}).status, 2);
+  EXPECT_EQ(run({"train", "--mlp", "3x2", "--free-weights"}).status, 2);
 }
 
 // The first two inputs of a record are what nobody reads, and what is read second.

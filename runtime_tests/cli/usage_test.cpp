@@ -82,6 +82,11 @@ TEST(Usage, AnEmptyValueIsCalledSo) {
                  "--length: an empty value");
 }
 
+TEST(Usage, AnUnknownModelOfAdjointIsNamed) {
+  expect_refused({"adjoint", "lake"}, "lake");
+  expect_refused({"adjoint"}, "shallow-water or ice-sheet");
+}
+
 TEST(Usage, HelpNamesTheValueAuto) {
   for (const char* name : {"solve", "plan", "order"})
     EXPECT_NE(run({name, "--help"}).out.find("xFACTOR|auto|none"), std::string::npos)
