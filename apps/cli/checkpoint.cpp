@@ -134,7 +134,8 @@ Bytes bound_of(const CheckpointRequest& request) {
   try {
     return parse_size(request.memory);
   } catch (const Error& error) {
-    throw Refused(error.what(), set_option("--memory", "min"));
+    throw Refused(fmt::format("--memory: {}", error.what()),
+                  set_option("--memory", "min"));
   }
 }
 

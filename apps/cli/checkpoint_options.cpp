@@ -40,20 +40,20 @@ CheckpointLevel parse_level(std::string_view text) {
     throw InvalidInput(
         fmt::format("'{}' is not a level: expected NAME:SLOTS[:w=TIME][:r=TIME]", text));
   }
-  CheckpointLevel level{std::string(parts[0]), parse_count(parts[1], text)};
   std::optional<Nanoseconds> write, read;
   for (std::size_t k = 2; k < parts.size(); ++k) {
-    const std::string_view which = parts[k].substr(0, 2);
-    if (which != "w=" && which != "r=")
+    const bool writes = parts[k].starts_with("w=");
+    if (!writes && !parts[k].starts_with("r="))
       throw InvalidInput(
           fmt::format("level '{}': '{}' is neither w=TIME nor r=TIME", text, parts[k]));
-    std::optional<Nanoseconds>& time = which == "w=" ? write : read;
-    if (time) throw InvalidInput(fmt::format("level '{}' has {} twice", text, which));
+    std::optional<Nanoseconds>& time = writes ? write : read;
+    if (time)
+      throw InvalidInput(
+          fmt::format("level '{}': {} is given twice", text, parts[k].substr(0, 2)));
     time = parse_duration(parts[k].substr(2));
   }
-  level.write = write.value_or(0);
-  level.read = read.value_or(0);
-  return level;
+  return {std::string(parts[0]), parse_count(parts[1], text), write.value_or(0),
+          read.value_or(0)};
 }
 
 void add_time(CLI::App& app, const std::string& option, std::optional<Nanoseconds>& value,
