@@ -157,14 +157,20 @@ void check_interleaved(const PipelineRequest& request, std::int64_t stages) {
       set_option("--micro-batches", fmt::format("{}", request.micro_batches + more)));
 }
 
-void write_timeline(const std::string& path, const PipelinePlan& plan) {
+// @param unit  bytes of a micro-batch where these are counted; 1: bytes are
+std::string held_text(Bytes bytes, Bytes unit) {
+  if (unit == 1) return fmt::format("{}", bytes);
+  return fmt::format("{}", static_cast<double>(bytes) / static_cast<double>(unit));
+}
+
+void write_timeline(const std::string& path, const PipelinePlan& plan, Bytes unit) {
   const auto held = pipeline_memory(plan.pipeline, plan.schedule, plan.run);
   write_file(path, [&](std::ostream& out) {
     TextOutput text(out);
-    text.line("device,nanoseconds,bytes");
+    text.line("device,nanoseconds,{}", unit > 1 ? "micro_batches" : "bytes");
     for (std::size_t d = 0; d < held.size(); ++d)
       for (const PipelineHolding& moment : held[d])
-        text.line("{},{},{}", d, moment.time, moment.bytes);
+        text.line("{},{},{}", d, moment.time, held_text(moment.bytes, unit));
     text.flush();
   });
 }
@@ -246,7 +252,7 @@ Ending finish(const PipelineReport& report, const PipelineRequest& request,
         request.json);
   }
   const PipelinePlan& chosen = report.plans[*report.chosen];
-  if (!request.timeline.empty()) write_timeline(request.timeline, chosen);
+  if (!request.timeline.empty()) write_timeline(request.timeline, chosen, report.unit);
   if (!request.operations.empty()) write_operations(request.operations, chosen);
   if (!request.page.empty())
     report::write_page(request.page, {&chosen.pipeline,

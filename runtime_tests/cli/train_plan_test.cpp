@@ -125,6 +125,20 @@ TEST(TrainPlanPipeline, WritesMomentsOperationsAndAPage) {
   EXPECT_EQ(data["held"]["devices"].size(), 2U);
 }
 
+TEST(TrainPlanPipeline, MomentsOfCountedMicroBatchesAreInMicroBatches) {
+  const TemporaryFile timeline("");
+  const json report = answer({"pipeline", "--stages", "2", "--micro-batches", "3",
+                              "--schedule", "gpipe", "--timeline", timeline.path()});
+  std::istringstream moments(timeline.text());
+  std::string line;
+  std::getline(moments, line);
+  EXPECT_EQ(line, "device,nanoseconds,micro_batches");
+  double most = 0;
+  while (std::getline(moments, line))
+    most = std::max(most, std::stod(line.substr(line.rfind(',') + 1)));
+  EXPECT_EQ(most, report["chosen"]["peak_micro_batches"]);
+}
+
 TEST(TrainPlanPipeline, CutsAChainAndRecomputesInsideItsParts) {
   // docs/manual/checkpointing.md's chains; the worked example: 24 bytes, 4 devices -> 7.
   std::string text;
