@@ -75,8 +75,9 @@ void report_factor_time(Report& report, const SolveOptions& options, const Solve
     report.count("factorisations", "  the last of so many", options.repeat);
     report.seconds("first_factor_seconds", "  the first", run.first_factor_seconds);
   }
-  report.flops("factor_flops_per_second", "  rate a second",
-               factor_flops(solver) / factor.seconds);
+  if (factor.seconds > 0)  // 0: so short that it was not timed
+    report.flops("factor_flops_per_second", "  rate a second",
+                 factor_flops(solver) / factor.seconds);
   if (factor.busy_seconds > 0)
     report.ratio("busy_ratio", "  part that workers were busy",
                  factor.busy_seconds / (factor.seconds * options.solver.workers));

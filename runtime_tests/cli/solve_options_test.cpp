@@ -194,6 +194,13 @@ TEST(SolveOptions, FactorisesSeveralTimes) {
   }
 }
 
+// The second one of so few operations is not timed.
+TEST(SolveOptions, ARateIsThatOfATime) {
+  const Outcome outcome = solve({"--grid", "4x4", "--repeat", "3"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("inf"), std::string::npos) << outcome.out;
+}
+
 TEST(SolveOptions, RefusesToFactoriseNever) {
   for (const char* times : {"0", "-1", "x"}) {
     const Outcome outcome = solve({"--grid", "4x4", "--repeat", times});
