@@ -75,7 +75,7 @@ class MatrixMarketReader {
       throw FileError(
           path_, 1,
           fmt::format("'{} {}': complex matrices are not read here, only real "
-                      "ones; espalier solve does, in one process",
+                      "ones; espalier solve does",
                       field, symmetry));
     }
     const bool known_field = take_field(), known_symmetry = take_symmetry();
