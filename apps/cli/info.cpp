@@ -5,14 +5,17 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/remedy.h"
 #include "espalier/machine/blas_kernel.h"
 #include "espalier/machine/platform.h"
 #include "solver/kernels/dgemm_rate.h"
@@ -88,6 +91,21 @@ std::string policy_library() {
                                                                    : "libespalier.so";
 }
 
+// What makes StarPU find the policy, for a shell. LD_PRELOAD knows no quotes: a path with
+// a blank or a colon is looked up by its name.
+std::string load_words(const std::string& library, bool has_sched_lib) {
+  const auto assigned = [](const std::string& name, const std::string& value) {
+    const std::string word = quoted(std::vector{value});
+    return fmt::format("{}={}", name, word);
+  };
+  if (has_sched_lib) return assigned("STARPU_SCHED_LIB", library);
+  if (library.find_first_of(" \t\n:") == library.npos)
+    return assigned("LD_PRELOAD", library);
+  const std::filesystem::path path(library);
+  return assigned("LD_LIBRARY_PATH", path.parent_path().string()) + " " +
+         assigned("LD_PRELOAD", path.filename().string());
+}
+
 void report_starpu(Report& report) {
   int major = 0;
   int minor = 0;
@@ -100,10 +118,8 @@ void report_starpu(Report& report) {
               fmt::format("{}.{}.{}", major, minor, release));
   report.count("starpu_max_cpus", "workers at most", STARPU_MAXCPUS);
   report.text("policy_library", "policy", policy_library());
-  report.text(
-      "load", "load it with",
-      fmt::format("{}={} STARPU_SCHED=espalier",
-                  has_sched_lib ? "STARPU_SCHED_LIB" : "LD_PRELOAD", policy_library()));
+  report.text("load", "load it with",
+              load_words(policy_library(), has_sched_lib) + " STARPU_SCHED=espalier");
 }
 #else
 void report_starpu(Report& report) {
