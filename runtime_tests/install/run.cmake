@@ -91,6 +91,17 @@ if("training" IN_LIST COMPONENTS)
   set(ENV{STARPU_SILENT} 1)
   expect("12 of 12 states right, 21 forward steps\n" ${WORK}/build/run_chain)
 endif()
+# From C alone the static solver cannot be linked.
+if("solver" IN_LIST COMPONENTS)
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/c_alone
+    -B ${WORK}/c_alone -G Ninja -D CMAKE_PREFIX_PATH=${WORK}/moved
+    RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said)
+  string(REGEX REPLACE "[ \n]+" " " said "${said}")
+  if(status EQUAL 0 OR NOT said MATCHES "the project needs the language CXX")
+    message(FATAL_ERROR "in C alone: ${status} ${said}")
+  endif()
+endif()
+
 # LD_PRELOAD knows no quotes: where a blank is in the path, the policy goes by its name.
 if(PROGRAM)
   unset(ENV{LD_LIBRARY_PATH})
