@@ -159,10 +159,6 @@ Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make,
             "adjoint on {} processes: one, or two, of which the second lends its memory",
             processes),
         {.processes = 2});
-  if (options.on_disk())
-    throw Refused("--out-of-core: not on several processes",
-                  {.edits = {{Edit::Kind::kDrop, "--out-of-core"},
-                             {Edit::Kind::kDrop, "--disk-slots"}}});
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));

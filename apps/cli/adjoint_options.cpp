@@ -77,6 +77,10 @@ void check(const AdjointOptions& options, const CLI::App& app, bool together) {
     throw Refused(fmt::format("--steps {}: from 1 to 10^8", options.steps),
                   set_option("--steps", "100"));
   const auto& wish = options.job.wish;
+  if (together && options.on_disk())
+    refuse_given(app,
+                 Names{"--out-of-core", "--disk-slots", "--disk-write", "--disk-read"},
+                 "not on several processes");
   if (!options.on_disk())
     refuse_given(app, Names{"--disk-slots", "--disk-write", "--disk-read"},
                  "needs --out-of-core DIR");
