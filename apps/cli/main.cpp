@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/remedy.h"
 #include "cli/restart.h"
 #include "cli/termination.h"
