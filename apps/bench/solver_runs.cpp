@@ -209,7 +209,8 @@ void run_in_turns(std::vector<Series>& series, const Turns& turns) {
   const auto start = Clock::now();
   for (int i = 0; i < turns.least || (i < Turns::kMost && since(start) < turns.seconds);
        ++i)
-    for (Series& s : series) s.run_again(turns.timeout_seconds);
+    for (std::size_t k = 0; k < series.size(); ++k)
+      series[(i + k) % series.size()].run_again(turns.timeout_seconds);
 }
 
 bool useful(const Series& series) {

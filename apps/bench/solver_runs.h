@@ -84,7 +84,8 @@ struct Turns {
   int seconds = 0;            ///< more of them until so many have passed
   int timeout_seconds = 600;  ///< of one run
 };
-/// One run of each after the other, again and again.
+/// One run of each after the other, again and again; each turn begins with the next of
+/// them, since what a run costs depends on the memory that the one before has left.
 void run_in_turns(std::vector<Series>& series, const Turns& turns);
 
 /// A backward error above this counts for none.
