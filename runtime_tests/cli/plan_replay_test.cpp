@@ -119,8 +119,13 @@ TEST(PlanReplay, RunsARecordOnOtherNumbersOfWorkers) {
   const Outcome refused = run({"plan", "--replay", trace, "--memory", "1KiB", "--json"});
   EXPECT_EQ(refused.status, 1);
   EXPECT_EQ(object(refused)["feasible"], false);
+}
 
-  // Of several bounds each has its answer.
+// Of several bounds each has its answer.
+TEST(PlanReplay, AnswersBoundsBesideOneThatIsTooSmall) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.path() + "/run.json";
+  expect_solved(solve_alone({"--grid", "20x20x20", "--trace", trace}));
   const Outcome some = run(
       {"plan", "--replay", trace, "--workers", "1,2", "--memory", "1KiB,min", "--json"});
   ASSERT_EQ(some.status, 0) << some.err;
