@@ -21,6 +21,7 @@
 #include "cli/options.h"
 #include "cli/remedy.h"
 #include "cli/restart.h"
+#include "cli/results_apart.h"
 #include "cli/termination.h"
 #include "espalier/model/printable.h"
 #ifdef ESPALIER_WITH_MPI
@@ -117,6 +118,11 @@ struct Program {
   }
 };
 
+void check(const Command& command) {
+  check_results_apart(*command.app);
+  command.check();
+}
+
 // What works in the place of what was asked.
 struct Suggestion {
   Words words;
@@ -138,7 +144,7 @@ std::optional<Suggestion> mended(const Words& refused, Remedy remedy) {
     if (remedy.processes > 0) works.processes = remedy.processes;
     if (!works.directory.empty()) return works;
     try {
-      if (const Command* command = program.parse(works.words)) command->check();
+      if (const Command* command = program.parse(works.words)) check(*command);
       return works;
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return works;  // --help
@@ -188,7 +194,7 @@ Ending run_together(const Command& command, const Words& words) {
 
 int run(const Command& command, const Words& words) {
   try {
-    command.check();
+    check(command);
     const bool together = command.run_together && launched_processes() > 1;
     const Ending ending = together ? run_together(command, words) : command.run();
     return end(words, ending.status, ending.remedy);

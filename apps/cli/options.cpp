@@ -187,6 +187,8 @@ bool is_first_process() {
 #endif
 }
 
+constexpr const char* kResult = "result";
+
 CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
                         const std::string& help) {
   const auto check = [](const std::string& text) -> std::string {
@@ -198,7 +200,17 @@ CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& p
     }
     return {};
   };
-  return app.add_option(option, path, help)->check(check)->type_name("FILE");
+  return app.add_option(option, path, help)
+      ->check(CLI::Validator(check, "", kResult))
+      ->type_name("FILE");
+}
+
+bool is_output(CLI::Option& option) {
+  try {
+    return option.get_validator(kResult) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
 }
 
 namespace {

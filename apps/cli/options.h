@@ -63,6 +63,8 @@ void add_json(CLI::App& app, bool& json);
 /// begins. Of several processes the first one looks, since it writes.
 CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
                         const std::string& help);
+/// Whether add_output() made it.
+[[nodiscard]] bool is_output(CLI::Option& option);
 
 /// The option takes finite numbers above 0; of 0 and more. @return the option
 CLI::Option* above_zero(CLI::Option* option);

@@ -6,9 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "cli/options.h"
 #include "cli/remedy.h"
@@ -42,40 +40,6 @@ void check_file(const std::string& option, const std::string& path) {
 
 void check_result(const std::string& option, const std::string& path) {
   if (is_first_process()) check_file(option, path);
-}
-
-namespace {
-
-constexpr int kMostLinks = 40;  // of one name, as the system has it
-
-// Where a file is or would be, links followed; of what is no plain file, nothing.
-std::filesystem::path place_of(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (path.empty() || (fs::exists(path, error) && !fs::is_regular_file(path, error)))
-    return {};
-  fs::path place = fs::absolute(path, error);
-  for (int links = 0; links < kMostLinks && fs::is_symlink(place, error); ++links)
-    place = place.parent_path() / fs::read_symlink(place, error);
-  return fs::weakly_canonical(place, error);
-}
-
-}  // namespace
-
-void check_results_apart(std::span<const NamedFile> inputs,
-                         std::span<const NamedFile> results) {
-  std::vector<std::pair<std::filesystem::path, const NamedFile*>> taken;
-  for (const NamedFile& each : inputs) taken.emplace_back(place_of(each.path), &each);
-  for (const NamedFile& each : results) {
-    const std::filesystem::path place = place_of(each.path);
-    if (place.empty()) continue;
-    for (const auto& [other, file] : taken)
-      if (other == place)
-        throw Refused(
-            fmt::format("{} {}: is the file of {}", each.option, each.path, file->option),
-            each.without);
-    taken.emplace_back(place, &each);
-  }
 }
 
 void check_runtime(const solver::RuntimeOptions& options) {

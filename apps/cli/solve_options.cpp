@@ -15,6 +15,7 @@
 #include "cli/paths.h"
 #include "cli/remedy.h"
 #include "cli/report_option.h"
+#include "cli/results_apart.h"
 #include "cli/solve_results.h"
 #include "espalier/model/error.h"
 #include "solver/api/part_path.h"

@@ -76,7 +76,8 @@ TEST(Transformer, DropsWhatIsAsked) {
 TEST(Transformer, RefusesShapesThatAreNone) {
   for (const char* text :
        {"gpt5", "layers=0", "layers=2,depth=3", "width=10,heads=3", "layers=", "layers=x",
-        "dropout=1", "dropout=-0.1", "dropout=x", "dropout=", "layers=2.5"})
+        "dropout=1", "dropout=-0.1", "dropout=x", "dropout=", "layers=2.5",
+        "layers=2,layers=2", "dropout=0,layers=2,dropout=0"})
     EXPECT_THROW((void)transformer_shape(text), InvalidInput) << text;
 }
 

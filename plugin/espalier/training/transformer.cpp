@@ -234,10 +234,15 @@ TransformerShape transformer_shape(std::string_view text) {
     shape.sequence = each.sequence, shape.vocabulary = each.vocabulary;
     return shape;
   }
+  std::vector<std::string_view> names;
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     set(shape, item);
+    const std::string_view name = item.substr(0, item.find('='));
+    if (std::ranges::find(names, name) != names.end())
+      throw InvalidInput(fmt::format("a transformer's '{}' is given twice", name));
+    names.push_back(name);
   }
   check(shape);
   return shape;
