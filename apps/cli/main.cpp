@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,6 +20,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/remedy.h"
 #include "cli/restart.h"
 #include "cli/results_apart.h"
@@ -219,8 +221,12 @@ int parse_and_run(const Words& words, char** argv, std::string_view only) {
   } catch (const CLI::ParseError& error) {
     // What is wrong is told, and mended, by who knows all subcommands.
     if (!only.empty()) return parse_and_run(words, argv, {});
-    if (error.get_exit_code() == 0)  // --help, --version
-      return is_first_process() ? program.app.exit(error) : kDone;
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream text;
+      program.app.exit(error, text, text);
+      if (is_first_process()) print(text.str());
+      return kDone;
+    }
     return refuse(program, words, error);
   }
   if (command == nullptr) {

@@ -49,6 +49,14 @@ TEST(Usage, VersionIsOneLine) {
   EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
 }
 
+TEST(Usage, HelpThatCannotBeWrittenIsAFailure) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"plan", "--help"}, {"--version"}}) {
+    EXPECT_EQ(run(arguments).status, 0);
+    EXPECT_EQ(run(arguments, 0).status, 3) << arguments.front();
+  }
+}
+
 TEST(Usage, ASubcommandIsRequired) { expect_refused({}, "subcommand"); }
 
 TEST(Usage, UnknownSubcommandIsRefused) { expect_refused({"prune"}, "prune"); }

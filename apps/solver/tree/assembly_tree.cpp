@@ -64,8 +64,10 @@ void join_nodes(const Symbolic& symbolic, AssemblyTree& tree) {
 struct Costs {
   std::vector<Flops> subtree;  // of each front and all below it
   std::vector<Flops> until;    // of the fronts before each
+  std::vector<Flops> beside;   // … of which others could do so much at the same time
   Flops small, tiny;           // one task: a subtree; a stretch of a chain …
-  Flops most_below;            // … that has no more below it
+  Flops most_below;            // … that has no more below it …
+  bool little;                 // … or beside it, where the factor is small
 
   Costs(const Symbolic& symbolic, const AssemblyOptions& options, std::int32_t sides)
       : subtree(subtree_costs(symbolic, sides)), until(costs_until(symbolic, sides)) {
@@ -79,6 +81,33 @@ struct Costs {
     // What is one task has all that is below it on one process.
     most_below =
         options.processes == 1 ? all : options.chain_most * all / options.processes;
+    little = symbolic.factor_entries <= options.chain_bytes / options.entry_bytes / sides;
+    if (options.processes > 1 && little) measure_beside(symbolic);
+  }
+
+  [[nodiscard]] bool goes_together(std::int32_t first, std::int32_t parent) const {
+    return until[parent + 1] - until[first] <= tiny &&
+           (subtree[parent] <= most_below || (little && beside[parent] <= most_below));
+  }
+
+ private:
+  // Along the child with the most work; others count that are worth a process.
+  void measure_beside(const Symbolic& symbolic) {
+    const auto worth = [this](Flops work) { return work > tiny ? work : 0; };
+    std::vector<Flops> heaviest(subtree.size(), 0), along(subtree.size(), 0);
+    beside.assign(subtree.size(), 0);
+    for (std::int32_t s = 0; s < symbolic.fronts(); ++s) {
+      beside[s] += along[s];
+      const std::int32_t parent = symbolic.parent[s];
+      if (parent < 0) continue;
+      if (subtree[s] > heaviest[parent]) {
+        beside[parent] += worth(heaviest[parent]);
+        heaviest[parent] = subtree[s];
+        along[parent] = beside[s];
+      } else {
+        beside[parent] += worth(subtree[s]);
+      }
+    }
   }
 };
 
@@ -94,8 +123,7 @@ void group_fronts(const Symbolic& symbolic, const AssemblyOptions& options,
            symbolic.front_order(s) >= options.tiled_order;
   };
   const auto is_chain = [&](std::int32_t first, std::int32_t s, std::int32_t parent) {
-    return cost.until[parent + 1] - cost.until[first] <= cost.tiny &&
-           cost.subtree[parent] <= cost.most_below && !is_large(parent) && !is_large(s);
+    return cost.goes_together(first, parent) && !is_large(parent) && !is_large(s);
   };
   const auto fronts = static_cast<std::size_t>(symbolic.fronts());
   std::vector<std::int32_t> node_of_front(fronts), width(fronts, options.block_width);

@@ -30,9 +30,13 @@ struct AssemblyOptions {
   double subtree_most = 1.0 / 32;
   Flops subtree_least = 5e5;
   /// successive fronts of a path, with what hangs between them, are one task up to this,
-  /// in flops, where all below them is less than chain_most of a process's work
+  /// in flops, where all below them is less than chain_most of a process's work …
   Flops chain_floor = 1e6;
   double chain_most = 0.125;
+  /// … or what other processes could do at the same time: subtrees of more than
+  /// chain_floor that hang from the path of the heaviest ones; and the whole factor has
+  /// at most so many bytes to be dealt out
+  Bytes chain_bytes = Bytes{64} << 20;
   /// fronts of fewer rows are not cut into tiles
   std::int32_t tiled_order = 256;
   /// tiled fronts that need less than this part of what the largest needs, with their

@@ -29,6 +29,7 @@ Symbolic one_row_fronts(const std::vector<std::int32_t>& parents) {
     if (parent >= 0) symbolic.rows.push_back(parent);
     symbolic.row_start.push_back(static_cast<std::int64_t>(symbolic.rows.size()));
   }
+  symbolic.factor_entries = symbolic.size + std::ssize(symbolic.rows);
   return symbolic;
 }
 
@@ -151,13 +152,35 @@ TEST(AssemblyTree, RunsStretchesOfAChainAsOneTask) {
   EXPECT_EQ(tree.nodes[1].first_front, 11);
   EXPECT_EQ(tree.nodes[1].last_front, 20);
   EXPECT_EQ(tree.nodes[1].contribution_bytes, PageBuffer::footprint(1));
-  // On two processes only where less than an eighth of one's work is below.
+  // On two processes only where less than an eighth of one's work is below, or beside the
+  // longest path of a small factor.
   options.workers = options.processes = 2;
+  EXPECT_EQ(build_assembly_tree(chain, options).nodes.size(), 100u);
+  options.chain_bytes = 0;
   const AssemblyTree shared = build_assembly_tree(chain, options);
   expect_partition(chain, shared);
   EXPECT_EQ(shared.nodes[3].last_front, 40);
   EXPECT_EQ(shared.nodes.back().first_front, 999);
   EXPECT_EQ(shared.nodes[shared.nodes.size() - 900].first_front, 100);
+}
+
+// Two chains of 500 fronts that meet in the last of 1001: neither is below the other, so
+// that the last front is no stretch with them on two processes.
+TEST(AssemblyTree, RunsStretchesOfChainsThatMeet) {
+  std::vector<std::int32_t> parents(1001);
+  std::iota(parents.begin(), parents.end(), 1);
+  parents[499] = 1000;
+  parents.back() = -1;
+  const Symbolic chains = one_row_fronts(parents);
+  AssemblyOptions options{.subtree_fraction = 0, .subtree_floor = 60'000};
+  options.chain_floor = 10.5 * 5024;
+  options.workers = options.processes = 2;
+  const AssemblyTree tree = build_assembly_tree(chains, options);
+  expect_partition(chains, tree);
+  EXPECT_LE(tree.nodes.size(), 103u);
+  EXPECT_EQ(tree.nodes.back().first_front, 1000);
+  options.chain_bytes = 0;
+  EXPECT_GT(build_assembly_tree(chains, options).nodes.size(), 800u);
 }
 
 TEST(AssemblyTree, CutsALargeFrontIntoTiles) {
