@@ -56,7 +56,7 @@ void check_results_apart(CLI::App& command) {
       const bool positional = option->get_positional();
       if (option->count() == 0 || !(positional || option->get_type_name() == "FILE"))
         continue;
-      const std::string name = positional ? "the input" : option->get_name();
+      const std::string name = option->get_name(positional);
       for (const std::string& path : option->results())
         (is_output(*option) ? results : inputs)
             .push_back({name, path, drop_option(name)});

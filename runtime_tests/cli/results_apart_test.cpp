@@ -27,21 +27,24 @@ void expect_refused(const std::vector<std::string>& arguments, const std::string
 
 TEST(ResultsApart, LeaveInputsAsTheyAre) {
   struct Case {
-    std::string command, text, option;
+    std::string command, text, option, place;
   };
-  for (const Case& each :
-       {Case{"plan", kTree, "--schedule"}, Case{"plan", kTree, "--report"},
-        Case{"layout", kBuffers, "--out"}, Case{"order", kGraph, "--save-graph"},
-        Case{"order", kGraph, "--offsets"}, Case{"checkpoint", "1 2 3\n", "--schedule"},
-        Case{"shard", "{}", "--solution"}}) {
+  for (const Case& each : {Case{"plan", kTree, "--schedule", "FILE"},
+                           Case{"plan", kTree, "--report", "FILE"},
+                           Case{"layout", kBuffers, "--out", "BUFFERS"},
+                           Case{"order", kGraph, "--save-graph", "GRAPH"},
+                           Case{"order", kGraph, "--offsets", "GRAPH"},
+                           Case{"checkpoint", "1 2 3\n", "--schedule", "CHAIN"},
+                           Case{"shard", "{}", "--solution", "INSTANCE"}}) {
     const TemporaryDirectory directory;
     const std::string input = directory.path() + "/graph.json";
     const std::string link = directory.path() + "/link";
     std::filesystem::create_symlink("graph.json", link);
     std::filesystem::rename(TemporaryFile(each.text).path(), input);
     for (const std::string& result : {input, directory.path() + "/./graph.json", link})
-      expect_refused({each.command, input, each.option, result}, input, each.text,
-                     each.option + " " + result + ": is the file of the input\n");
+      expect_refused(
+          {each.command, input, each.option, result}, input, each.text,
+          each.option + " " + result + ": is the file of " + each.place + "\n");
   }
 }
 
