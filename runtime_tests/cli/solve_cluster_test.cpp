@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -438,17 +439,16 @@ TEST(SolveOnCluster, SaysOnceWhatIsWrong) {
 
 // Of each option that processes work by; results are for process 0 to write.
 TEST(SolveOnCluster, RefusesProcessesOfDifferentOptions) {
-  using Words = std::vector<std::string>;
-  const std::vector<std::tuple<Words, Words, std::string>> different = {
-      {{"--grid", "4x4x4"}, {"--grid", "4x4x4", "--order", "postorder"}, "order="},
-      {{"--grid", "4x4x4", "--mapping", "proportional"}, {"--grid", "4x4x4"}, "mapping="},
-      {{"--factor", "same"}, {"same"}, "="}};
+  const std::vector<std::array<std::string, 3>> different = {
+      {"--grid 4x4x4", "--grid 4x4x4 --order postorder", "order="},
+      {"--grid 4x4x4 --mapping proportional", "--grid 4x4x4", "mapping="},
+      {"--factor same", "same", "="}};
   for (const auto& [first, second, words] : different) {
-    Words job = {"-n", "1", ESPALIER, "solve"};
-    job.insert(job.end(), first.begin(), first.end());
-    job.insert(job.end(), {":", "-n", "1", ESPALIER, "solve"});
-    job.insert(job.end(), second.begin(), second.end());
-    const Outcome outcome = run(job);
+    const Outcome outcome =
+        run({"-n", "2", "sh", "-c",
+             fmt::format("if [ $OMPI_COMM_WORLD_RANK = 0 ]; then exec '{0}' solve {1}; "
+                         "else exec '{0}' solve {2}; fi",
+                         ESPALIER, first, second)});
     EXPECT_EQ(outcome.status, 2) << outcome.err;
     EXPECT_EQ(lines_with(outcome.err, "processes of this job differ"), 1) << outcome.err;
     expect_says(outcome, words);
