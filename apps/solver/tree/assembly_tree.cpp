@@ -81,8 +81,9 @@ struct Costs {
     // What is one task has all that is below it on one process.
     most_below =
         options.processes == 1 ? all : options.chain_most * all / options.processes;
-    little = symbolic.factor_entries <= options.chain_bytes / options.entry_bytes / sides;
-    if (options.processes > 1 && little) measure_beside(symbolic);
+    little = options.processes > 1 &&
+             symbolic.factor_entries <= options.chain_bytes / options.entry_bytes / sides;
+    if (little) measure_beside(symbolic);
   }
 
   [[nodiscard]] bool goes_together(std::int32_t first, std::int32_t parent) const {
