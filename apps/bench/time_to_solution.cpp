@@ -140,11 +140,9 @@ class Table {
 int compare(const Options& options) {
   fmt::print(
       "Seconds by the clock from the matrix in memory to the refined solution, medians "
-      "of "
-      "{} runs{}; {} workers,\nBLAS threads or processes; kernels of OpenBLAS: {}. "
-      "Limit: "
-      "{} s. !: backward error above {:.0e}, counts\nfor none. ratio: best peer / ours; "
-      "factor: the same of factorisations alone.\n\n",
+      "of {} runs{}; {} workers,\nBLAS threads or processes; kernels of OpenBLAS: {}. "
+      "Limit: {} s. !: backward error above {:.0e}, counts\nfor none. ratio: best peer / "
+      "ours; factor: the same of factorisations alone.\n\n",
       options.repeat,
       options.seconds > 0 ? fmt::format(", more within {} s", options.seconds) : "",
       options.workers, choose_blas_kernel(), options.timeout, kUseless);

@@ -130,15 +130,6 @@ ExitStatus end_by_signal(const PassReached& reached) {
   return kInternal;
 }
 
-// Whether a launcher started several processes.
-bool is_job() {
-#ifdef ESPALIER_WITH_MPI
-  return Cluster::launched_processes() > 1;
-#else
-  return false;
-#endif
-}
-
 Ending run_model(AdjointOptions& options, MakeModel make) {
   std::optional<AdjointJob> job;
   return run_adjoint(options, make, job, nullptr);
@@ -215,8 +206,9 @@ Command add_adjoint(CLI::App* app) {
     if (!ice_app->parsed() && !water_app->parsed())
       throw Refused("a subcommand is required: shallow-water or ice-sheet",
                     set_flag("--help"));
-    if (ice_app->parsed()) return check(*ice, *ice_app, is_job());
-    check(*water, *water_app, is_job());
+    const bool together = launched_processes() > 1;
+    if (ice_app->parsed()) return check(*ice, *ice_app, together);
+    check(*water, *water_app, together);
   };
 #ifdef ESPALIER_WITH_MPI
   command.run_together = [with_model](const Suggest& suggest) {

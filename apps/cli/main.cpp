@@ -39,15 +39,6 @@ void say(std::string_view message) {
     std::fputs(fmt::format("espalier: {}\n", printable(message, true)).c_str(), stderr);
 }
 
-// Processes of the job that this one belongs to; 0: nobody started one.
-int launched_processes() {
-#ifdef ESPALIER_WITH_MPI
-  return launch().processes;
-#else
-  return 0;
-#endif
-}
-
 // What ends the program. A launcher ends the job with the first process that fails, and
 // the one that speaks may not have come so far: the others wait to be ended with it.
 void complain(std::string_view message) {

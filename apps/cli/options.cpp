@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "cli/remedy.h"
 #include "espalier/io/output_file.h"
@@ -66,16 +67,20 @@ MemoryRequest parse_memory(std::string_view text) {
   return {.kind = Kind::kSize, .size = parse_size(text)};
 }
 
+void refuse_options(std::span<const std::string> names, std::string_view why,
+                    std::string_view before) {
+  if (names.empty()) return;
+  Remedy remedy;
+  for (const std::string& name : names) remedy.edits.push_back({Edit::Kind::kDrop, name});
+  throw Refused(fmt::format("{}{}: {}", before, fmt::join(names, ", "), why), remedy);
+}
+
 void refuse_given(const CLI::App& app, std::span<const std::string_view> options,
                   std::string_view why) {
-  std::string names;
-  Remedy remedy;
-  for (const std::string_view option : options) {
-    if (app.count(std::string(option)) == 0) continue;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", option);
-    remedy.edits.push_back({Edit::Kind::kDrop, std::string(option)});
-  }
-  if (!names.empty()) throw Refused(fmt::format("{}: {}", names, why), remedy);
+  std::vector<std::string> given;
+  for (const std::string_view option : options)
+    if (app.count(std::string(option)) > 0) given.emplace_back(option);
+  refuse_options(given, why);
 }
 
 CLI::Option* add_read(CLI::App& app, const std::string& option,
@@ -184,6 +189,14 @@ bool is_first_process() {
   return launch().rank == 0;
 #else
   return true;
+#endif
+}
+
+int launched_processes() {
+#ifdef ESPALIER_WITH_MPI
+  return launch().processes;
+#else
+  return 0;
 #endif
 }
 

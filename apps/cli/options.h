@@ -58,6 +58,8 @@ void add_json(CLI::App& app, bool& json);
 /// Whether this is no process of a job, or the first of one: it writes results, and says
 /// what is wrong with all of them before they know each other.
 [[nodiscard]] bool is_first_process();
+/// Processes of the job that this one belongs to; 0: nobody started one.
+[[nodiscard]] int launched_processes();
 
 /// The name of a file to be written: what cannot be written is known before the work
 /// begins. Of several processes the first one looks, since it writes.
@@ -74,7 +76,11 @@ CLI::Option* from_zero(CLI::Option* option);
 [[nodiscard]] std::string_view name(MappingKind mapping);
 
 /// Options that would do nothing are not taken.
-/// @throws Refused naming those of `options` that were given, and `why` behind them
+/// @param before  stands in front of the names
+/// @throws Refused naming them, and `why` behind them, unless there are none
+void refuse_options(std::span<const std::string> names, std::string_view why,
+                    std::string_view before = {});
+/// The same of those of `options` that were given.
 void refuse_given(const CLI::App& app, std::span<const std::string_view> options,
                   std::string_view why);
 

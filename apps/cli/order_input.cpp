@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "cli/naming.h"
 #include "cli/options.h"
@@ -109,19 +110,11 @@ namespace {
 // Options of ONNX models with something else.
 void check_onnx_options(const GraphSource& source) {
   if (source.transformer.empty() && is_model(source)) return;
-  std::string names;
-  Remedy remedy;
-  for (const auto& [given, option] :
-       {std::pair(source.batch && source.transformer.empty(), "--batch"),
-        std::pair(!source.dimensions.empty(), "--dim"),
-        std::pair(source.free_weights, "--free-weights")}) {
-    if (!given) continue;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", option);
-    remedy.edits.push_back({Edit::Kind::kDrop, option});
-  }
-  if (!names.empty())
-    throw Refused(fmt::format("{}: {}: only for ONNX models", title(source), names),
-                  remedy);
+  std::vector<std::string> given;
+  if (source.batch && source.transformer.empty()) given.emplace_back("--batch");
+  if (!source.dimensions.empty()) given.emplace_back("--dim");
+  if (source.free_weights) given.emplace_back("--free-weights");
+  refuse_options(given, "only for ONNX models", title(source) + ": ");
 }
 
 }  // namespace
