@@ -1,9 +1,11 @@
 #include "solver/tree/extend_add.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "espalier/model/error.h"
+#include "solver/matrix/multiversion.h"
 #include "solver/symbolic/gallop.h"
 #include "solver/tree/original_entries.h"
 
@@ -35,24 +37,54 @@ std::vector<Run> long_runs(std::span<const std::int32_t> indices, std::int32_t b
   return runs;
 }
 
+// Columns that are added at once: their rows go to the same places.
+constexpr std::int32_t kColumnsAtOnce = 4;
+
+// Rows [i, end) of so many columns, those before the end of the last run by runs. Entries
+// of different columns, and of source and target, do not overlap.
+template <std::int32_t kColumns, class T>
+ESPALIER_MULTIVERSION void add_rows(std::int32_t i, std::int32_t end,
+                                    const std::int32_t* indices, const Run* run,
+                                    const Run* last,
+                                    const std::array<const T*, kColumnsAtOnce>& from,
+                                    const std::array<T*, kColumnsAtOnce>& to) {
+  for (; run != last; ++run) {
+    const std::int32_t shift = run->shift, stop = run->end;
+#pragma GCC ivdep
+    for (; i < stop; ++i)
+      for (std::int32_t q = 0; q < kColumns; ++q) to[q][i + shift] += from[q][i];
+  }
+  for (; i < end; ++i)
+    for (std::int32_t q = 0; q < kColumns; ++q) to[q][indices[i]] += from[q][i];
+}
+
 // Rows from the diagonal on. @param source, target  where a column's entries lie, less
 // their row, in the block and in the parent
-template <class Source, class Target>
+template <class T, class Source, class Target>
 void add_rows_of_columns(std::span<const std::int32_t> indices, IndexRange rows,
                          IndexRange columns, const Source& source, const Target& target) {
   const std::vector<Run> runs =
       long_runs(indices, std::max(rows.begin, columns.begin), rows.end);
-  auto first = runs.begin();  // the run of the column's first row
-  for (std::int32_t j = columns.begin; j < columns.end; ++j) {
-    const auto* const from = source(j);
-    auto* const to = target(j);
-    std::int32_t i = std::max(rows.begin, j);
-    while (first != runs.end() && i >= first->end) ++first;
-    for (auto run = first; run != runs.end(); ++run) {
-      auto* const consecutive = to + run->shift;
-      for (; i < run->end; ++i) consecutive[i] += from[i];
+  const Run* first = runs.data();  // the run of the first row that all columns have
+  const Run* const last = first + runs.size();
+  std::array<const T*, kColumnsAtOnce> from{};
+  std::array<T*, kColumnsAtOnce> to{};
+  for (std::int32_t j = columns.begin; j < columns.end;) {
+    const bool many = columns.end - j >= kColumnsAtOnce;
+    const std::int32_t count = many ? kColumnsAtOnce : 1;
+    const std::int32_t common = std::max(rows.begin, j + count - 1);
+    for (std::int32_t q = 0; q < count; ++q, ++j) {
+      from[q] = source(j);
+      to[q] = target(j);
+      for (std::int32_t i = std::max(rows.begin, j); i < std::min(common, rows.end); ++i)
+        to[q][indices[i]] += from[q][i];
     }
-    for (; i < rows.end; ++i) to[indices[i]] += from[i];
+    while (first != last && common >= first->end) ++first;
+    if (many)
+      add_rows<kColumnsAtOnce, T>(common, rows.end, indices.data(), first, last, from,
+                                  to);
+    else
+      add_rows<1, T>(common, rows.end, indices.data(), first, last, from, to);
   }
 }
 
@@ -87,7 +119,7 @@ template <class T>
 void extend_add(const Trapezoid& layout, const T* contribution, std::int64_t origin,
                 std::span<const std::int32_t> indices, std::int32_t begin,
                 std::int32_t end, const FrontStorage<T>& parent, std::int32_t side) {
-  add_rows_of_columns(
+  add_rows_of_columns<T>(
       indices, {begin, static_cast<std::int32_t>(indices.size())}, {begin, end},
       [&](std::int32_t j) { return contribution + (layout.column_offset(j) - origin); },
       [&](std::int32_t j) { return parent.column(side, indices[j]); });
@@ -100,7 +132,7 @@ void extend_add_rows(const TilePlace& tile, const T* source, std::int32_t tile_c
                      const FrontStorage<T>& parent, std::int32_t side) {
   const BlockTile<T> to = block_tile(parent, block, indices[rows.begin]);
   const std::int32_t first = block_column(parent, block).first;
-  add_rows_of_columns(
+  add_rows_of_columns<T>(
       indices, rows, columns,
       [&](std::int32_t j) {
         return source + (std::int64_t{j - tile_column} * tile.rows() - tile.begin);
