@@ -220,6 +220,7 @@ void Solver::Impl::take_tree(AssemblyTree&& tree) {
   const std::int32_t threads = whole_ ? useful_threads(tree_, options_.workers) : 1;
   pieces_ =
       threads > 1 ? cut_into_pieces(analysis_.symbolic, tree_, threads) : NodePieces();
+  if (is_one_path(pieces_)) pieces_ = {};
 }
 
 PivotOptions Solver::Impl::pivot_options() const {

@@ -16,6 +16,9 @@ constexpr std::int32_t kPiecesEach = 8;
 constexpr Flops kStretch = 1e6;
 // Entries to which blocks are aligned: some lines of the cache.
 constexpr std::int64_t kAligned = 64;
+// Part of all work that a path from a leaf to the root may have where threads are worth
+// it: they wait for one another, and what one has in its cache the other reads.
+constexpr Flops kMostOnPath = 0.8;
 // Work that a thread is worth its start for.
 constexpr Flops kWorthAThread = 1e7;
 
@@ -142,6 +145,20 @@ NodePieces cut_into_pieces(const Symbolic& symbolic, const AssemblyTree& tree,
   }
   place_blocks(symbolic, tree, cut);
   return cut;
+}
+
+bool is_one_path(const NodePieces& cut) {
+  std::vector<Flops> path(cut.pieces.size(), 0);
+  Flops all = 0, longest = 0;
+  for (std::size_t p = 0; p < cut.pieces.size(); ++p) {
+    all += cut.work[p];
+    path[p] += cut.pieces[p].tiled ? cut.work[p] / cut.threads : cut.work[p];
+    longest = std::max(longest, path[p]);
+    if (cut.parent[p] < 0) continue;
+    Flops& above = path[cut.parent[p]];
+    above = std::max(above, path[p]);
+  }
+  return longest > kMostOnPath * all;
 }
 
 std::int32_t useful_threads(const AssemblyTree& tree, std::int32_t most) {

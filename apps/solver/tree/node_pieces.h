@@ -49,6 +49,10 @@ struct NodePieces {
 [[nodiscard]] NodePieces cut_into_pieces(const Symbolic& symbolic,
                                          const AssemblyTree& tree, std::int32_t threads);
 
+/// Whether threads would do most of the work one after the other, along a path of pieces;
+/// of a piece in tiles each has its part.
+[[nodiscard]] bool is_one_path(const NodePieces& cut);
+
 /// Threads that are worth their start for the work of such a node: at most so many.
 [[nodiscard]] std::int32_t useful_threads(const AssemblyTree& tree, std::int32_t most);
 

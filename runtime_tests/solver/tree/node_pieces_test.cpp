@@ -177,6 +177,22 @@ TEST(NodePieces, HaveWholeGrainsAndBlocksThatDoNotMeet) {
   EXPECT_GT(again, 100);  // where others were
 }
 
+// A path of 8 and 4 of 20: threads share the rest. One of 2 and 8 of 12 leaves them
+// nothing, unless the root is in tiles.
+TEST(NodePieces, AreNotForAPath) {
+  NodePieces cut;
+  cut.threads = 2;
+  cut.pieces.resize(3);
+  cut.parent = {2, 2, -1};
+  cut.work = {8, 8, 4};
+  EXPECT_FALSE(is_one_path(cut));
+  cut.work = {2, 2, 8};
+  EXPECT_TRUE(is_one_path(cut));
+  cut.pieces[2].tiled = true;
+  EXPECT_FALSE(is_one_path(cut));
+  EXPECT_FALSE(is_one_path(NodePieces()));
+}
+
 TEST(NodePieces, AreNotForLittleWork) {
   AssemblyOptions options;
   options.whole = true;
