@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "solver/kernels/blas.h"
 #include "solver/kernels/inner_factor.h"
+#include "solver/kernels/right_solve.h"
 #include "solver/matrix/multiversion.h"
 
 namespace espalier::solver::kernels {
@@ -68,19 +68,6 @@ ESPALIER_MULTIVERSION bool pair_within_divided(std::int32_t m, const T* x, const
 }
 
 template <class T>
-RealOf<T> in_precision(double bound) {
-  using Real = RealOf<T>;
-  return Real(std::min(bound, double(std::numeric_limits<Real>::max())));
-}
-
-template <class T>
-void copy_columns(std::int32_t m, std::int32_t n, const T* a, std::int32_t lda, T* b,
-                  std::int32_t ldb) {
-  for (std::int32_t j = 0; j < n; ++j)
-    std::copy_n(a + std::int64_t{j} * lda, m, b + std::int64_t{j} * ldb);
-}
-
-template <class T>
 class InnerRows {
  public:
   InnerRows(const InnerFactor<T>& inner, std::int32_t limit, double bound, T* saved)
@@ -115,13 +102,11 @@ class InnerRows {
     gather(m, 0, a, ld);
     if (limit_ == 0) return;
     if (inner_.symmetric) {
-      blas::trsm(CblasRight, CblasLower, blas::kAcross<T>, CblasUnit, m, limit_,
-                 inner_.lower, kInner, a, ld);
+      solve_below_unit(m, limit_, inner_.lower, kInner, a, ld);
       if (products) copy_columns(m, limit_, a, ld, products, ldp);
       divide_columns(m, limit_, inner_.d, a, ld);
     } else {
-      blas::trsm(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, m, limit_,
-                 inner_.upper, kInner, a, ld);
+      solve_by_upper(m, limit_, inner_.upper, kInner, a, ld);
     }
     std::int32_t kept = 0;
     while (kept < limit_ && within(m, a + std::int64_t{kept} * ld, bound_)) ++kept;

@@ -15,8 +15,7 @@ namespace espalier::solver::kernels {
 namespace {
 
 constexpr std::int32_t kUnblocked = 32;    // order up to which loops beat calls
-constexpr std::int64_t kLoopSolve = 4096;  // m n n up to which loops beat calls
-constexpr std::int32_t kTriangle = 64;     // order of triangles that trsm solves
+constexpr std::int64_t kLoopPanel = 4096;  // rows below times n n, likewise
 
 // Of the first n columns of `rows` rows. Columns do not overlap; to find that out costs
 // as much as a short one.
@@ -80,46 +79,6 @@ ESPALIER_MULTIVERSION std::int32_t narrow_panel(std::int32_t n, std::int32_t ord
       });
 }
 
-template <class T>
-ESPALIER_MULTIVERSION void solve_loops(std::int32_t m, std::int32_t n, const T* l,
-                                       std::int32_t ldl, T* b, std::int32_t ldb,
-                                       bool unit) {
-  for (std::int32_t j = 0; j < n; ++j) {
-    T* const column = b + std::int64_t{j} * ldb;
-    for (std::int32_t k = 0; k < j; ++k) {
-      const T factor = across(l[j + std::int64_t{k} * ldl]);
-      const T* const source = b + std::int64_t{k} * ldb;
-#pragma GCC ivdep
-      for (std::int32_t i = 0; i < m; ++i) column[i] -= factor * source[i];
-    }
-    if (unit) continue;
-    const T inverse = T(1) / on_diagonal(l[j + std::int64_t{j} * ldl]);
-    for (std::int32_t i = 0; i < m; ++i) column[i] *= inverse;
-  }
-}
-
-// B := B L^-T by halves, so that most of the work is gemm's, which is twice as fast.
-template <class T>
-void solve_right(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
-                 std::int32_t ldb, bool unit) {
-  if (m == 0 || n == 0) return;
-  if (std::int64_t{m} * n * n <= kLoopSolve) {
-    solve_loops(m, n, l, ldl, b, ldb, unit);
-    return;
-  }
-  if (n <= kTriangle) {
-    blas::trsm(CblasRight, CblasLower, blas::kAcross<T>, unit ? CblasUnit : CblasNonUnit,
-               m, n, l, ldl, b, ldb);
-    return;
-  }
-  const std::int32_t half = ((n / 2 + 7) / 8) * 8;
-  T* const right = b + std::int64_t{half} * ldb;
-  solve_right(m, half, l, ldl, b, ldb, unit);
-  blas::gemm(CblasNoTrans, blas::kAcross<T>, m, n - half, half, T(-1), b, ldb, l + half,
-             ldl, T(1), right, ldb);
-  solve_right(m, n - half, l + half + std::int64_t{half} * ldl, ldl, right, ldb, unit);
-}
-
 }  // namespace
 
 template <class T>
@@ -136,21 +95,9 @@ std::int32_t cholesky(std::int32_t n, T* a, std::int32_t lda) {
 }
 
 template <class T>
-void solve_below(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
-                 std::int32_t ldb) {
-  solve_right(m, n, l, ldl, b, ldb, false);
-}
-
-template <class T>
-void solve_below_unit(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
-                      std::int32_t ldb) {
-  solve_right(m, n, l, ldl, b, ldb, true);
-}
-
-template <class T>
 std::int32_t cholesky_panel(std::int32_t n, std::int32_t order, T* panel) {
   const std::int64_t below = order - n;
-  if (n <= kUnblocked && below * n * n <= kLoopSolve)
+  if (n <= kUnblocked && below * n * n <= kLoopPanel)
     return 0 < n && n <= kUnrolled ? narrow_panel(n, order, panel)
                                    : cholesky_loops(n, order, panel, order);
   const std::int32_t failed = cholesky(n, panel, order);
@@ -168,13 +115,9 @@ void use_blas_threads(std::int32_t count) {
   if (openblas_set_num_threads != nullptr && count > 0) openblas_set_num_threads(count);
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                          \
-  template std::int32_t cholesky(std::int32_t, T*, std::int32_t);                        \
-  template void solve_below(std::int32_t, std::int32_t, const T*, std::int32_t, T*,      \
-                            std::int32_t);                                               \
-  template std::int32_t cholesky_panel(std::int32_t, std::int32_t, T*);                  \
-  template void solve_below_unit(std::int32_t, std::int32_t, const T*, std::int32_t, T*, \
-                                 std::int32_t);
+#define ESPALIER_INSTANTIATE(T)                                   \
+  template std::int32_t cholesky(std::int32_t, T*, std::int32_t); \
+  template std::int32_t cholesky_panel(std::int32_t, std::int32_t, T*);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

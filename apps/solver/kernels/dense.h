@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "solver/kernels/right_solve.h"
 #include "solver/kernels/update.h"
 
 namespace espalier::solver::kernels {
@@ -14,14 +15,9 @@ namespace espalier::solver::kernels {
 ///
 /// @return 0, or the 1-based column whose pivot is not positive (or not a number); the
 ///         columns before it are factored then
-/// @par Cost  n^3 / 3 flops, recursive halves over trsm and syrk
+/// @par Cost  n^3 / 3 flops, recursive halves over solve_below() and syrk
 template <class T>
 std::int32_t cholesky(std::int32_t n, T* a, std::int32_t lda);
-
-/// B := B L^-T: the rows below a diagonal block. B is m x n, L n x n lower.
-template <class T>
-void solve_below(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
-                 std::int32_t ldb);
 
 /// cholesky() of the pivots of an order x n panel, then solve_below() of the rows below
 /// them, bit for bit: small panels column by column, in one pass.
@@ -29,11 +25,6 @@ void solve_below(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T
 /// @return as cholesky(); what stands below is not to be used then
 template <class T>
 std::int32_t cholesky_panel(std::int32_t n, std::int32_t order, T* panel);
-
-/// As solve_below(), L with ones on its diagonal, which is not read.
-template <class T>
-void solve_below_unit(std::int32_t m, std::int32_t n, const T* l, std::int32_t ldl, T* b,
-                      std::int32_t ldb);
 
 /// One BLAS thread a call from now on, where the library lets itself be told (OpenBLAS).
 void use_one_blas_thread();

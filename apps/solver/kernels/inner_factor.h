@@ -3,7 +3,9 @@
 // The inner block of columns that factor_pivot_block() eliminates at a time, and its
 // application to rows. Private to the kernels.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "solver/kernels/pivot_block.h"
@@ -13,6 +15,10 @@ namespace espalier::solver::kernels {
 
 inline constexpr std::int32_t kInner = 32;   ///< columns of an inner block
 inline constexpr std::int32_t kChunk = 512;  ///< rows applied at a time
+inline constexpr std::int32_t kNarrow = 16;  ///< columns of a narrow block at most
+
+/// (1 + sqrt 17) / 8: bounds the growth of a 2 x 2 step by that of two 1 x 1 [BP71].
+inline constexpr double kAlpha = 0.6403882032022076;
 
 /// How far a block gives way so that columns get eliminated.
 enum class Strictness : std::int8_t {
@@ -41,6 +47,40 @@ struct InnerFactor {
     return symmetric && k > 0 && d[2 * k - 1] != T(0) ? k - 1 : k;
   }
 };
+
+/// B := A, m x n.
+template <class T>
+void copy_columns(std::int32_t m, std::int32_t n, const T* a, std::int64_t lda, T* b,
+                  std::int64_t ldb) {
+  for (std::int32_t j = 0; j < n; ++j) std::copy_n(a + j * lda, m, b + j * ldb);
+}
+
+/// A bound that may be beyond all numbers of the precision.
+template <class T>
+[[nodiscard]] RealOf<T> in_precision(double bound) {
+  using Real = RealOf<T>;
+  return Real(std::min(bound, double(std::numeric_limits<Real>::max())));
+}
+
+/// Rows of all segments, of so many columns each.
+template <class T>
+[[nodiscard]] std::int64_t entries_of(std::span<const RowSegment<T>> segments,
+                                      std::int32_t columns) {
+  std::int64_t rows = 0;
+  for (const RowSegment<T>& segment : segments) rows += segment.rows;
+  return rows * columns;
+}
+
+/// The rows of segments := those that stand one segment after the other, each
+/// column-major with as many rows as it has.
+template <class T>
+void put_rows(std::span<const RowSegment<T>> segments, std::int32_t columns,
+              const T* from) {
+  for (const RowSegment<T>& rows : segments) {
+    copy_columns(rows.rows, columns, from, rows.rows, rows.data, rows.leading);
+    from += std::int64_t{columns} * rows.rows;
+  }
+}
 
 /// Factors the symmetric matrix in inner.lower (full square, order inner.count) with
 /// complete pivoting [BP71]; fills in the rest of `inner`. Stops before the first zero

@@ -20,9 +20,6 @@ double singular_bound(T a, T b, T c) {
 
 namespace {
 
-// (1 + sqrt 17) / 8: bounds the growth of a 2 x 2 step by that of two 1 x 1 [BP71].
-constexpr double kAlpha = 0.6403882032022076;
-
 // The pivot that complete pivoting takes: 1 x 1 where row == column.
 struct Choice {
   std::int32_t row, column;

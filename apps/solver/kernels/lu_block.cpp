@@ -2,15 +2,13 @@
 #include <cmath>
 
 #include "solver/kernels/blas.h"
-#include "solver/kernels/dense.h"
 #include "solver/kernels/magnitude.h"
 #include "solver/kernels/pivot_loop.h"
+#include "solver/kernels/right_solve.h"
 #include "solver/kernels/update.h"
 
 namespace espalier::solver::kernels {
 namespace {
-
-constexpr double kPreferDiagonal = 0.5;  // of the largest entry of the column
 
 template <class T>
 class LuLoop : public PivotLoop<T> {
@@ -64,9 +62,8 @@ std::int32_t LuLoop<T>::eliminate(std::int32_t first, InnerFactor<T>& inner) {
   for (std::int32_t j = 0; j < inner.count; ++j)
     std::copy_n(at(first, first + j), m, panel + std::int64_t{j} * m);
   std::int32_t swaps[kInner];
-  factor_inner_lu(inner, m, panel, m, this->rule_.tiny,
-                  std::max(kPreferDiagonal, this->rule_.threshold), this->strictness_,
-                  this->replacement(), swaps);
+  factor_inner_lu(inner, m, panel, m, this->rule_.tiny, preferred_part(this->rule_),
+                  this->strictness_, this->replacement(), swaps);
   std::int32_t limit = inner.rank;
   for (std::int32_t k = 0; k < limit; ++k)  // entries that are not finite, above all
     if (first_over(m - k - 1, 1, panel + k + 1 + std::int64_t{k} * m, m, this->bound()) ==

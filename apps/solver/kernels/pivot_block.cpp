@@ -3,6 +3,8 @@
 #include "espalier/model/error.h"
 #include "solver/kernels/dense.h"
 #include "solver/kernels/inner_factor.h"
+#include "solver/kernels/narrow_ldlt.h"
+#include "solver/kernels/narrow_lu.h"
 #include "solver/kernels/pivot_loop.h"
 #include "solver/kernels/single_pivot.h"
 
@@ -36,8 +38,10 @@ PivotCounts factor_pivot_block(FactorKind kind, const PivotBlock<T>& block,
     case FactorKind::kCholesky:
       return factor_cholesky_block(block);
     case FactorKind::kLdlt:
+      if (const auto counts = factor_narrow_ldlt(block, rule, scratch)) return *counts;
       return factor_ldlt_block(block, rule, scratch);
     case FactorKind::kLu:
+      if (const auto counts = factor_narrow_lu(block, rule, scratch)) return *counts;
       return factor_lu_block(block, rule, scratch);
   }
   return {};

@@ -3,6 +3,7 @@
 // The rounds in which factor_pivot_block() offers columns to an inner factorisation.
 // Private to the kernels.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -11,6 +12,12 @@
 #include "solver/matrix/entry.h"
 
 namespace espalier::solver::kernels {
+
+/// LU: the part of the largest entry of a column, inside the block, from which on the one
+/// on the diagonal is taken.
+[[nodiscard]] inline double preferred_part(const PivotRule& rule) {
+  return std::max(0.5, rule.threshold);
+}
 
 /// Eliminates what it can of a block. Places 0 .. done - 1 are eliminated; columns that
 /// failed in this round stand from `end` on.

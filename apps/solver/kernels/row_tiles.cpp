@@ -6,8 +6,8 @@
 
 #include "espalier/model/error.h"
 #include "solver/kernels/blas.h"
-#include "solver/kernels/dense.h"
 #include "solver/kernels/inner_factor.h"
+#include "solver/kernels/right_solve.h"
 #include "solver/kernels/update.h"
 
 namespace espalier::solver::kernels {
@@ -109,9 +109,9 @@ class TestedSolve {
     for (std::int32_t j = 0; j < n; ++j)
       std::copy_n(column(begin + j), m_, saved_ + std::int64_t{j} * m_);
     const bool lu = kind_ == FactorKind::kLu;
-    blas::trsm(CblasRight, lu ? CblasUpper : CblasLower,
-               lu ? CblasNoTrans : blas::kAcross<T>, lu ? CblasNonUnit : CblasUnit, m_, n,
-               entry(block_, begin, begin), block_.leading, column(begin), ld_);
+    const auto solve_leaf_rows = lu ? solve_by_upper<T> : solve_below_unit<T>;
+    solve_leaf_rows(m_, n, entry(block_, begin, begin), block_.leading, column(begin),
+                    ld_);
     const std::int32_t good =
         lu ? first_over(m_, n, column(begin), ld_, bound_)
            : first_over_divided(m_, n, block_.d + 2 * begin, column(begin), ld_, bound_);

@@ -1,3 +1,5 @@
+// Each dense kernel against plain loops, on matrices that all share: over 300 lines.
+
 #include "solver/kernels/dense.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 
 #include "random_entries.h"
 #include "solver/kernels/block_solve.h"
+#include "solver/kernels/right_solve.h"
 #include "solver/kernels/update.h"
 
 namespace espalier::solver::kernels {
@@ -38,7 +41,7 @@ struct Matrix {
 };
 
 class DenseKernels : public RandomEntries<double> {
- protected:
+ public:
   DenseKernels() : RandomEntries<double>(2) {}
 
   // Mostly within the plain loops' reach, sometimes far beyond it.
@@ -168,22 +171,50 @@ TEST_F(DenseKernels, CholeskyFactorsTheColumnsBeforeABadPivot) {
   }
 }
 
+// B := B L^-T by L, its diagonal or ones there.
+void check_solve_below(DenseKernels& test, std::int32_t m, std::int32_t n, bool unit) {
+  Matrix l = test.lower(n);
+  Matrix b = test.fill(m, n, always);
+  if (unit)
+    for (std::int32_t j = 0; j < n; ++j)
+      for (std::int32_t i = j + 1; i < n; ++i) l(i, j) /= n;
+  Matrix expected = b;
+  for (std::int32_t j = 0; j < n; ++j)
+    for (std::int32_t i = 0; i < m; ++i) {
+      for (std::int32_t k = 0; k < j; ++k) expected(i, j) -= expected(i, k) * l(j, k);
+      if (!unit) expected(i, j) /= l(j, j);
+    }
+  const Matrix kept = l;
+  (unit ? solve_below_unit<double> : solve_below<double>)(m, n, l.data(), l.leading,
+                                                          b.data(), b.leading);
+  expect_near(b, expected, unit ? 1 + n : 1);
+  EXPECT_EQ(l.entries, kept.entries);
+}
+
 TEST_F(DenseKernels, SolveBelowMatchesPlainLoops) {
   for (int instance = 0; instance < 1500; ++instance) {
     const std::int32_t m = size(), n = size();
-    Matrix l = lower(n);
-    Matrix b = fill(m, n, always);
-    Matrix expected = b;
-    for (std::int32_t j = 0; j < n; ++j) {
+    check_solve_below(*this, m, n, false);
+    check_solve_below(*this, m, n, true);
+    if (HasFailure()) FAIL() << "m " << m << ", n " << n;
+  }
+}
+
+TEST_F(DenseKernels, SolveByUpperMatchesPlainLoops) {
+  for (int instance = 0; instance < 1500; ++instance) {
+    const std::int32_t m = size(), n = size();
+    Matrix u = fill(n, n, [](std::int32_t i, std::int32_t j) { return i <= j; });
+    for (std::int32_t j = 0; j < n; ++j) u(j, j) = 2 + n;
+    Matrix b = fill(m, n, always), expected = b;
+    for (std::int32_t j = 0; j < n; ++j)
       for (std::int32_t i = 0; i < m; ++i) {
-        for (std::int32_t k = 0; k < j; ++k) expected(i, j) -= expected(i, k) * l(j, k);
-        expected(i, j) /= l(j, j);
+        for (std::int32_t k = 0; k < j; ++k) expected(i, j) -= expected(i, k) * u(k, j);
+        expected(i, j) /= u(j, j);
       }
-    }
-    const Matrix kept = l;
-    solve_below(m, n, l.data(), l.leading, b.data(), b.leading);
+    const Matrix kept = u;
+    solve_by_upper(m, n, u.data(), u.leading, b.data(), b.leading);
     expect_near(b, expected, 1);
-    EXPECT_EQ(l.entries, kept.entries);
+    EXPECT_EQ(u.entries, kept.entries);
     if (HasFailure()) FAIL() << "m " << m << ", n " << n;
   }
 }
