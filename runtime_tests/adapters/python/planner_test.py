@@ -59,8 +59,16 @@ class Planner(unittest.TestCase):
     def test_names_what_is_wrong(self):
         with self.assertRaisesRegex(ValueError, "none.tree"):
             espalier.plan("none.tree")
-        with self.assertRaisesRegex(ValueError, "workers"):
-            espalier.plan(TREE, workers=0)
+        for message, wrong in (
+                ("^--workers: .*0", lambda: espalier.plan(TREE, workers=0)),
+                ("^--length: -1 is not 1 or more",
+                 lambda: espalier.checkpoint(length=-1, slots=3)),
+                ("^--alignment: 0 is", lambda: espalier.layout([(0, 2, 1)], alignment=0)),
+                ("^--length needs either --slots or --levels",
+                 lambda: espalier.checkpoint(length=10)),
+                ("--fast", lambda: espalier.layout([(0, 2, 1)], fast=True))):
+            with self.assertRaisesRegex(ValueError, message):
+                wrong()
 
     def test_says_where_it_looked_for_the_program(self):
         code = ("import espalier\n"

@@ -25,6 +25,14 @@ def _arguments(options):
             yield ",".join(map(str, value)) if listed else str(value)
 
 
+def _reason(text):
+    """The program's last message. A command that works, which a line after it may show,
+    is one for a shell."""
+    messages = [line.removeprefix("espalier: ") for line in text.splitlines()
+                if line.startswith("espalier: ")]
+    return messages[-1] if messages else text.strip()
+
+
 def _run(command, inputs, options):
     program = program_path()
     if program is None:
@@ -33,8 +41,7 @@ def _run(command, inputs, options):
     ran = subprocess.run([program, command, *inputs, "--json", *_arguments(options)],
                          capture_output=True, text=True, check=False)
     if ran.returncode not in (0, _ANSWER_NO):
-        text = ran.stderr.strip().splitlines()
-        raise ValueError(text[-1].removeprefix("espalier: ") if text else
+        raise ValueError(_reason(ran.stderr) or
                          f"espalier {command} ended with status {ran.returncode}")
     return json.loads(ran.stdout)
 
