@@ -103,14 +103,19 @@ int espalier_checkpoint_next(espalier_checkpoint* schedule, int* action, int64_t
   return espalier::guarded(
       [&] {
         using espalier::need;
-        const auto next = need(schedule, "schedule").actions->next();
+        // Before an action is taken, which would be lost.
+        espalier::ActionStream& actions = *need(schedule, "schedule").actions;
+        int& to_action = need(action, "action");
+        int64_t &to_step = need(step, "step"), &to_slot = need(slot, "slot");
+        int32_t& to_level = need(level, "level");
+        const auto next = actions.next();
         if (!next) return 0;
         const bool forward = next->kind == espalier::ActionKind::kForward;
         const espalier::Place& place = forward ? next->target : next->source;
-        need(action, "action") = static_cast<int>(next->kind);
-        need(step, "step") = forward ? next->last : next->first;
-        need(level, "level") = place.level;
-        need(slot, "slot") = place.slot;
+        to_action = static_cast<int>(next->kind);
+        to_step = forward ? next->last : next->first;
+        to_level = place.level;
+        to_slot = place.slot;
         return 1;
       },
       keep);
@@ -122,8 +127,9 @@ int espalier_checkpoint_cost(const espalier_checkpoint* schedule, int64_t* advan
       [&] {
         const auto& plan = espalier::need(schedule, "schedule").schedule;
         if (!plan) throw espalier::InvalidInput("an online schedule has no cost yet");
+        int64_t& to_cost = espalier::need(cost_ns, "cost_ns");
         espalier::need(advances, "advances") = plan->advances;
-        espalier::need(cost_ns, "cost_ns") = plan->cost;
+        to_cost = plan->cost;
         return 0;
       },
       keep);
