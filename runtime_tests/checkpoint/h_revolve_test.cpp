@@ -181,6 +181,22 @@ std::int64_t by_recurrence(const Instance& in) {
   return below.back();
 }
 
+// x_0 lies in its slot from the start: its write is not paid for.
+TEST(HRevolve, OneLevelWithASlotForEveryStateEqualsTheFullRecurrence) {
+  for (const Nanoseconds write : {0, 1, 7, 40, 3000})
+    for (const Nanoseconds read : {0, 1, 9, 500}) {
+      if (write + read == 0) continue;
+      Instance in{90, {{"disk", 89, write, read}}, {}};
+      in.costs.forward = 2;
+      const auto plan = plan_checkpoints(in.steps, in.levels, in.costs);
+      ASSERT_EQ(plan->cost, by_recurrence(in) - write) << describe(in);
+      ASSERT_TRUE(validate_checkpoint(*plan).empty()) << describe(in);
+      in.steps = in.levels[0].slots = 100'000;  // a row for each slot would be 40 GB
+      const auto longer = plan_checkpoints(in.steps, in.levels, in.costs);
+      ASSERT_TRUE(validate_checkpoint(*longer).empty()) << describe(in);
+    }
+}
+
 TEST(HRevolve, EqualsTheFullRecurrenceOnLongerChains) {
   std::mt19937 random(24);
   for (int k = 0; k < 60; ++k) {

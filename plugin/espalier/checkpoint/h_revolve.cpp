@@ -14,7 +14,8 @@
 namespace espalier {
 namespace {
 
-constexpr Nanoseconds kMostCost = std::numeric_limits<Nanoseconds>::max() / 4;
+constexpr Nanoseconds kInfinite = std::numeric_limits<Nanoseconds>::max();
+constexpr Nanoseconds kMostCost = kInfinite / 4;
 
 // What the worst schedule could cost: nothing in a table is above it.
 void check_range(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
@@ -35,6 +36,12 @@ void check_range(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
   }
 }
 
+// Where no slot is left for another state: from the stored one to the end at once.
+SplitSearch::Best whole_way(std::int64_t l, Nanoseconds step, Nanoseconds read,
+                            const HullRow& left) {
+  return {l * step + read + left.value(at(l - 1)), static_cast<std::int32_t>(l)};
+}
+
 HullRow row_of(const std::vector<Nanoseconds>& values) {
   HullRow row(values.size());
   for (const Nanoseconds value : values) row.append(value);
@@ -50,7 +57,8 @@ HierarchyTables::HierarchyTables(std::int64_t steps, std::vector<CheckpointLevel
       levels_(std::move(levels)),
       forward_(costs.forward),
       free_memory_(levels_.front().write == 0 && levels_.front().read == 0),
-      unbounded_(levels_.size() > 1 && levels_.back().slots >= steps - 1),
+      unbounded_((levels_.size() > 1 || !free_memory_) &&
+                 levels_.back().slots >= steps - 1),
       read_once_(last == LastLevel::kReadOnce),
       rows_(levels_.size()),
       progress_(progress ? &progress : nullptr) {
@@ -60,10 +68,11 @@ HierarchyTables::HierarchyTables(std::int64_t steps, std::vector<CheckpointLevel
   for (CheckpointLevel& level : levels_) level.slots = std::min(level.slots, steps);
   for (std::size_t k = free_memory_ ? 1 : 0; k < levels_.size(); ++k)
     rows_all_ += unbounded_ && k + 1 == levels_.size() ? 2 : levels_[k].slots;
-  Values values = free_memory_ ? memory_values() : level_values(0, {});
-  for (std::size_t k = 1; k < levels_.size(); ++k) {
-    values = unbounded_ && k + 1 == levels_.size() ? unbounded_values(k, values)
-                                                   : level_values(k, values);
+  Values values;
+  for (std::size_t k = 0; k < levels_.size(); ++k) {
+    values = k == 0 && free_memory_                  ? memory_values()
+             : unbounded_ && k + 1 == levels_.size() ? unbounded_values(k, values)
+                                                     : level_values(k, values);
   }
   cost_ = values.back() * unit + steps * costs.backward;
 }
@@ -127,15 +136,9 @@ HierarchyTables::Values HierarchyTables::fill_row(std::size_t level, const Value
   Row splits(at(steps_), 0);
   SplitSearch search(forward_, costs.read);
   for (std::int64_t l = 1; l < steps_; ++l) {
-    const Nanoseconds base =
-        below.empty() ? std::numeric_limits<Nanoseconds>::max() : below[at(l)];
-    SplitSearch::Best best;
-    if (alone) {
-      best = {l * forward_ + costs.read + left.value(at(l - 1)),
-              static_cast<std::int32_t>(l)};
-    } else {
-      best = search.least(l, base, right_row, left);
-    }
+    const Nanoseconds base = below.empty() ? kInfinite : below[at(l)];
+    const SplitSearch::Best best = alone ? whole_way(l, forward_, costs.read, left)
+                                         : search.least(l, base, right_row, left);
     left.append(best.value);
     const bool stores = best.split > 0 && costs.write < base - best.value;
     values[at(l)] = stores ? costs.write + best.value : base;
@@ -163,6 +166,8 @@ HierarchyTables::Values HierarchyTables::read_once_row(const Values& below,
 HierarchyTables::Values HierarchyTables::unbounded_values(std::size_t level,
                                                           const Values& below) {
   const Access& costs = access_[level];
+  const bool alone = below.empty();  // then what is right of a stop is the state there
+  const auto base = [&](std::int64_t l) { return alone ? kInfinite : below[at(l)]; };
   const HullRow below_row = row_of(below);
   HullRow again(at(steps_)), first(at(steps_));
   again.append(0);
@@ -171,16 +176,16 @@ HierarchyTables::Values HierarchyTables::unbounded_values(std::size_t level,
   first_sweep_.assign(at(steps_), 0);
   SplitSearch search(forward_, costs.read);
   for (std::int64_t l = 1; l < steps_; ++l) {
-    const SplitSearch::Best best = read_once_
-                                       ? SplitSearch::Best{below[at(l)], 0}
-                                       : search.least(l, below[at(l)], below_row, again);
+    const SplitSearch::Best best = read_once_ ? SplitSearch::Best{base(l), 0}
+                                   : alone    ? whole_way(l, forward_, costs.read, again)
+                                           : search.least(l, base(l), below_row, again);
     again_[at(l)] = best.split;
     again.append(best.value);
   }
   report();
   SplitSearch sweep(forward_, costs.write + costs.read);
   for (std::int64_t l = 1; l < steps_; ++l) {
-    const auto best = sweep.least(l, below[at(l)], first, again);
+    const auto best = sweep.least(l, base(l), first, again);
     first_sweep_[at(l)] = best.split;
     first.append(best.value);
   }

@@ -27,9 +27,9 @@ using CheckpointProgress = std::function<void(double part)>;
 /// The least cost is O_{K-1}(l, c_{K-1}). A level 0 without costs is Revolve in closed
 /// form.
 ///
-/// When the last of several levels has a slot for every state, Disk-Revolve [AHHR16]
-/// takes the place of its rows: states go there in the first sweep only, and what is left
-/// of one is reversed with it and the levels below:
+/// When the last level has a slot for every state, and costs, Disk-Revolve [AHHR16] takes
+/// the place of its rows: states go there in the first sweep only, and what is left
+/// of one is reversed with it and the levels below (B(0) alone, where there are none):
 ///   D1(l) = min( B(l), min_j j uf + B(l-j) + r + D1(j-1) )          x_0 is there already
 ///   D∞(l) = min( B(l), min_j w + j uf + D∞(l-j) + r + D1(j-1) ),    B = O_{K-2}(.,
 ///   c_{K-2})
@@ -67,7 +67,7 @@ class HierarchyTables {
   /// What is right of the state at the first stop uses this level (or the one below it
   /// alone: Disk-Revolve).
   [[nodiscard]] bool right_stays(std::int32_t level, bool stored) const {
-    return !(unbounded_ && stored && level + 1 == count());
+    return level == 0 || !(unbounded_ && stored && level + 1 == count());
   }
   [[nodiscard]] std::int32_t count() const {
     return static_cast<std::int32_t>(levels_.size());
