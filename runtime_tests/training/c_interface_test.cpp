@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -69,6 +70,55 @@ TEST_F(ChainInC, RefusesArgumentsThatCannotBe) {
   example_.steps = 0;
   limits_.memory_slots = 3;
   EXPECT_EQ(run_chain_example(&example_, limits_, &report_), -EINVAL);
+  const std::int64_t costs[] = {1, 2, 3};
+  espalier_chain chain{};
+  chain.size = sizeof chain;
+  chain.steps = -1;
+  chain.step_costs = costs;
+  espalier_chain_callbacks callbacks{};
+  callbacks.size = sizeof callbacks;
+  limits_.size = sizeof limits_;
+  EXPECT_EQ(espalier_chain_run(&chain, &callbacks, &limits_, nullptr), -EINVAL);
+  EXPECT_STREQ(espalier_chain_last_error(), "chain: steps: -1 is not 1 or more");
+}
+
+TEST_F(ChainInC, RefusesNegativeLimits) {
+  const TemporaryDirectory directory;
+  const auto refused = [&](const char* name, const auto& set) {
+    limits_ = {};
+    limits_.memory_slots = 3;
+    limits_.directory = directory.path().c_str();
+    set();
+    EXPECT_EQ(run_chain_example(&example_, limits_, &report_), -EINVAL) << name;
+    EXPECT_EQ(espalier_chain_last_error(),
+              fmt::format("limits: {}: -2 is negative", name));
+  };
+  refused("memory_slots", [&] { limits_.memory_slots = -2; });
+  refused("memory_bytes", [&] { limits_.memory_bytes = -2; });
+  refused("disk_slots", [&] { limits_.disk_slots = -2; });
+  refused("window", [&] { limits_.window = -2; });
+}
+
+TEST_F(ChainInC, ADirectoryAloneHasRoomForEveryStep) {
+  const TemporaryDirectory directory;
+  limits_.directory = directory.path().c_str();
+  for (const std::int64_t slots : {1, 0}) {
+    limits_.memory_slots = slots;
+    limits_.memory_bytes = 100 << 10;
+    ASSERT_EQ(run_chain_example(&example_, limits_, &report_), 0);
+    EXPECT_EQ(example_.sum, expected_sum(40));
+    EXPECT_EQ(report_.disk_bytes, 39 * std::int64_t{sizeof(double)});
+  }
+}
+
+TEST(ChainInCWithoutStarPU, IsRefused) {
+  chain_example example{40, -1, 0, 0};
+  espalier_chain_report report{};
+  espalier_chain_limits limits{};
+  limits.memory_slots = 3;
+  EXPECT_EQ(run_chain_example(&example, limits, &report), -EINVAL);
+  EXPECT_STREQ(espalier_chain_last_error(),
+               "StarPU does not run: starpu_init() comes first");
 }
 
 }  // namespace TEST_SOURCE

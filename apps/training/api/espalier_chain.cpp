@@ -18,8 +18,12 @@ namespace {
 
 thread_local std::string last_error;
 
-int fail(int code, const char* text) {
-  last_error = text;
+int fail(int code, const char* text) noexcept {
+  try {
+    last_error = text;
+  } catch (...) {
+    last_error.clear();
+  }
   return -code;
 }
 
@@ -36,7 +40,14 @@ T& need_sized(T* pointer, const char* name) {
   return *pointer;
 }
 
+// Where 0 has a meaning of its own.
+void need_not_negative(std::int64_t value, const char* name) {
+  if (value < 0) throw InvalidInput(fmt::format("{}: {} is negative", name, value));
+}
+
 training::Chain read_chain(const espalier_chain& chain) {
+  if (chain.steps < 1)
+    throw InvalidInput(fmt::format("chain: steps: {} is not 1 or more", chain.steps));
   training::Chain read;
   read.steps = chain.steps;
   read.in_place = chain.in_place != 0;
@@ -137,11 +148,17 @@ class User {
 
 ChainLimits read_limits(const training::Chain& chain,
                         const espalier_chain_limits& limits) {
+  need_not_negative(limits.memory_slots, "limits: memory_slots");
+  need_not_negative(limits.memory_bytes, "limits: memory_bytes");
+  need_not_negative(limits.disk_slots, "limits: disk_slots");
+  need_not_negative(limits.window, "limits: window");
   ChainLimits read{.memory_slots = limits.memory_slots};
   if (limits.window > 0) read.window = limits.window;
   if (limits.directory != nullptr) {
+    const std::int64_t useful = useful_slots(chain);
     read.directory = limits.directory;
-    read.disk_slots = std::min(limits.disk_slots, useful_slots(chain));
+    read.disk_slots =
+        limits.disk_slots > 0 ? std::min(limits.disk_slots, useful) : useful;
   } else if (limits.disk_slots != 0) {
     throw InvalidInput("limits: disk_slots without a directory");
   }
@@ -202,7 +219,10 @@ int espalier_chain_run(const espalier_chain* chain,
           if (report != nullptr) need_sized(report, "report");
           const espalier_chain& what = need_sized(chain, "chain");
           const espalier_chain_callbacks& user = need_sized(callbacks, "callbacks");
-          run(what, user, need_sized(limits, "limits"), report);
+          const espalier_chain_limits& where = need_sized(limits, "limits");
+          if (starpu_is_initialized() == 0)
+            throw InvalidInput("StarPU does not run: starpu_init() comes first");
+          run(what, user, where, report);
         } catch (const InfeasibleChain& infeasible) {
           return fail(ENOMEM, infeasible.what());
         }

@@ -31,7 +31,8 @@ typedef struct espalier_chain {
   const int64_t* part_bytes;
   int32_t parts;
   int32_t in_place; /**< not 0: advance can overwrite what it reads */
-  /** What each step costs, N of them in any unit; NULL: all the same */
+  /** What each step costs, N of them in any unit; NULL: all the same. With a disk they
+   *  count as all the same. */
   const int64_t* step_costs;
 } espalier_chain;
 
@@ -71,7 +72,8 @@ typedef struct espalier_chain_limits {
   int64_t memory_slots; /**< states in memory */
   /** If memory_slots is 0: memory for states in bytes, working state included */
   int64_t memory_bytes;
-  int64_t disk_slots;    /**< states in a file of `directory`, that has no name */
+  /** States in a file of `directory`, that has no name; 0: one for every step */
+  int64_t disk_slots;
   const char* directory; /**< NULL: no disk */
   double disk_write;     /**< what it costs to store a state there, in forward steps */
   double disk_read;      /**< and to restore one */
@@ -80,7 +82,7 @@ typedef struct espalier_chain_limits {
 
 typedef struct espalier_chain_report {
   size_t size;            /**< sizeof(espalier_chain_report) */
-  int64_t planned_steps;  /**< least number of forward steps, those of backward aside */
+  int64_t planned_steps;  /**< forward steps of the schedule, those of backward aside */
   int64_t executed_steps; /**< the same */
   int64_t memory_slots;   /**< that were used at most */
   int64_t memory_bytes;   /**< of all buffers */
@@ -93,9 +95,10 @@ typedef struct espalier_chain_report {
  * Runs a chain backwards, by the schedule of least cost for these limits.
  *
  * @param report  filled if not NULL, as far as known
- * @return -EINVAL for an argument that cannot be, -ENOMEM when memory_bytes is too small
- *         (the message has the least), -ECANCELED when a callback fails, -EIO when the
- *         disk or StarPU does
+ * @return -EINVAL for an argument that cannot be and when StarPU does not run, -ENOMEM
+ *         when memory_bytes is too small (the message has the least), -ECANCELED when a
+ *         callback fails, -EOVERFLOW when sizes or costs leave 64 bits, -EIO when the
+ *         disk, StarPU or the system's memory fails
  */
 int espalier_chain_run(const espalier_chain* chain,
                        const espalier_chain_callbacks* callbacks,
