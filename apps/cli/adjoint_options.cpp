@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <utility>
+
 #include "cli/paths.h"
 #include "cli/remedy.h"
 #include "espalier/model/error.h"
@@ -33,20 +35,30 @@ void add_levels(CLI::App& app, AdjointOptions& options) {
   add_count(app, "--remote-slots", options.remote_slots,
             "On two processes: states that the second keeps (default: as many as\n"
             "the bound allows there)");
-  app.add_option("--disk-write", options.job.disk_write,
+  app.add_option("--disk-write", options.job.costs.disk_write,
                  "What it costs to write a state there, in forward steps")
       ->type_name("STEPS")
       ->capture_default_str();
-  app.add_option("--disk-read", options.job.disk_read, "And to read one")
+  app.add_option("--disk-read", options.job.costs.disk_read, "And to read one")
       ->type_name("STEPS")
       ->capture_default_str();
-  app.add_option("--remote-write", options.job.remote_write,
+  app.add_option("--remote-write", options.job.costs.remote_write,
                  "What it costs to send a state to the second process, in forward steps")
       ->type_name("STEPS")
       ->capture_default_str();
-  app.add_option("--remote-read", options.job.remote_read, "And to get one back")
+  app.add_option("--remote-read", options.job.costs.remote_read, "And to get one back")
       ->type_name("STEPS")
       ->capture_default_str();
+}
+
+void check_costs(const training::ScheduleCosts& costs) {
+  for (const auto& [option, steps] : {std::pair("--disk-write", costs.disk_write),
+                                      std::pair("--disk-read", costs.disk_read),
+                                      std::pair("--remote-write", costs.remote_write),
+                                      std::pair("--remote-read", costs.remote_read)})
+    if (!training::is_transfer_cost(steps))
+      throw Refused(fmt::format("{} {}: from 0 to 10^6 forward steps", option, steps),
+                    drop_option(option));
 }
 
 }  // namespace
@@ -91,6 +103,7 @@ void check(const AdjointOptions& options, const CLI::App& app, bool together) {
       options.remote_slots.value_or(0) == 0)
     throw Refused("--slots 0: needs --out-of-core DIR or --remote-slots N",
                   set_option("--slots", "1"));
+  check_costs(options.job.costs);
   check_runtime(options.job.runtime);
   if (options.on_disk()) check_directory("--out-of-core", wish.directory);
 }

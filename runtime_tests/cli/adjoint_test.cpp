@@ -1,5 +1,6 @@
 // espalier adjoint: gradients inside bounds.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -175,6 +176,9 @@ TEST(Adjoint, RefusesWhatCannotBe) {
   const Arguments both = {"--disk-write", "2", "--remote-read", "2", "--steps", "2"};
   expect_bad_input(with(water, both), {"--disk-write", "shallow-water --steps 2"});
   expect_bad_input(with(water, {"--remote-read", "2"}), {"needs a second process"});
+  for (const char* const wrong : {"-1", "nan", "2000000"})
+    expect_bad_input(with(water, {"--out-of-core", "/tmp", "--disk-read", wrong}),
+                     {fmt::format("--disk-read {}: from 0 to 10^6", wrong)});
   expect_bad_input(with(water, {"--out-of-core", "/nowhere"}),
                    {"--out-of-core /nowhere"});
   expect_bad_input(with(water, {"--memory", "lots"}), {"--memory"});

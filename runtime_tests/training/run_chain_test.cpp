@@ -247,6 +247,34 @@ TEST_F(RunChain, KeepsStatesOnThreeLevels) {
     }
 }
 
+TEST_F(RunChain, WhatADiskCostsDecidesHowMuchGoesThere) {
+  const Chain chain{.steps = 40, .parts = {8}, .in_place = true};
+  const ChainLimits disk{.memory_slots = 0, .disk_slots = 39, .directory = "unused"};
+  const auto schedule = [&](double cost) {
+    return make_schedule(chain, disk, {.disk_write = cost, .disk_read = cost});
+  };
+  EXPECT_EQ(schedule(0.1).advances, 39);
+  EXPECT_EQ(schedule(0.1).use[0].writes, 38);
+  EXPECT_EQ(schedule(1e5).advances, 39 * 40 / 2);
+  EXPECT_EQ(schedule(1e5).use[0].writes, 0);
+}
+
+TEST_F(RunChain, NothingIsProvedOfUnequalStepsOutsideMemory) {
+  const Chain chain{.steps = 40, .parts = {8}, .in_place = true};
+  std::vector<Nanoseconds> costs(40, 3);
+  const auto proof = [&](std::int64_t memory, std::int64_t disk) {
+    return make_schedule(
+               chain, {.memory_slots = memory, .disk_slots = disk, .directory = "unused"},
+               {.steps = costs})
+        .proof;
+  };
+  EXPECT_EQ(proof(2, 3), CheckpointProof::kOptimal);
+  costs[7] = 50;
+  EXPECT_EQ(proof(2, 3), CheckpointProof::kBestFound);
+  EXPECT_EQ(proof(0, 3), CheckpointProof::kBestFound);
+  EXPECT_EQ(proof(3, 0), CheckpointProof::kOptimal);
+}
+
 TEST_F(RunChain, ThrowsWhatAStoreThrows) {
   Counting counting(60, errors_);
   ScatteredStore store(4 * counting.chain().state_bytes());

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "solver/memory/process_memory.h"
-#include "training/chain/chain_schedule.h"
 
 namespace espalier::training {
 namespace {
@@ -41,21 +40,32 @@ Bytes AdjointJob::least() const {
   return budget_.least(!options_.wish.directory.empty());
 }
 
+// Before anything was planned: with less, no bound suffices.
+Bytes AdjointJob::lower_bound() const {
+  const auto none = fit_slots(budget_, options_.wish, Bytes{0});
+  return none ? 0 : none.error().lower_bound_bytes;
+}
+
 Bytes AdjointJob::disk_bytes() const {
   return checked_mul(limits_.disk_slots, model_.chain.state_bytes());
 }
 
 Expected<void> AdjointJob::plan(std::optional<Bytes> bound) {
   ChainBudget now = budget_;
-  const ScheduleCosts costs{.steps = model_.step_costs,
-                            .disk_write = options_.disk_write,
-                            .disk_read = options_.disk_read,
-                            .remote_write = options_.remote_write,
-                            .remote_read = options_.remote_read};
+  ScheduleCosts costs = options_.costs;
+  costs.steps = model_.step_costs;
   std::int64_t most = useful_slots(model_.chain);
   for (;;) {
     auto limits = fit_slots(now, options_.wish, bound);
-    if (!limits) return tl::make_unexpected(limits.error());
+    if (!limits) {
+      Infeasible no = limits.error();
+      // What planning took is in the way, not the schedule.
+      if (const Bytes least = lower_bound(); least <= no.bound_bytes) {
+        no.reason = Infeasible::Reason::kNoneFound;
+        no.lower_bound_bytes = least;
+      }
+      return tl::make_unexpected(no);
+    }
     limits_ = *limits;
     limits_.memory_slots = std::min(limits_.memory_slots, most);
     schedule_ = make_schedule(model_.chain, limits_, costs);

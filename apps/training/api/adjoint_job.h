@@ -10,6 +10,7 @@
 #include "espalier/model/error.h"
 #include "solver/runtime/runtime.h"
 #include "training/chain/chain_budget.h"
+#include "training/chain/chain_schedule.h"
 #include "training/chain/gradient_chain.h"
 
 namespace espalier::training {
@@ -28,9 +29,7 @@ struct AdjointModel {
 struct AdjointOptions {
   solver::RuntimeOptions runtime;
   ChainWish wish;
-  /// What it costs to store a state on disk and to restore it, in forward steps.
-  double disk_write = 1, disk_read = 1;
-  double remote_write = 0.2, remote_read = 0.2;  ///< the same of another process
+  ScheduleCosts costs;  ///< those of the steps are the model's
 };
 
 struct AdjointResult {
@@ -77,6 +76,8 @@ class AdjointJob {
   [[nodiscard]] AdjointResult run(const std::function<bool(double)>& progress = {});
 
  private:
+  [[nodiscard]] Bytes lower_bound() const;
+
   AdjointModel model_;
   AdjointOptions options_;
   solver::Runtime runtime_;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "espalier/checkpoint/h_revolve.h"
@@ -14,7 +16,7 @@ namespace {
 constexpr Nanoseconds kStep = 1000000;  // the unit of what a disk costs
 
 Nanoseconds in_steps(double steps) {
-  if (!(steps >= 0 && steps <= 1e6))
+  if (!is_transfer_cost(steps))
     throw InvalidInput(
         fmt::format("{} steps to write or read a state: from 0 to 1e6", steps));
   return static_cast<Nanoseconds>(std::llround(steps * double{kStep}));
@@ -39,12 +41,16 @@ CheckpointSchedule make_schedule(const Chain& chain, const ChainLimits& limits,
                       .slots = limits.disk_slots,
                       .write = in_steps(costs.disk_write),
                       .read = in_steps(costs.disk_read)});
-  if (levels.size() == 1) {  // there is no choice of levels
-    levels[0].write = levels[0].read = 0;
-    steps.forwards = costs.steps;
-  }
+  const bool unequal =
+      std::ranges::adjacent_find(costs.steps, std::not_equal_to{}) != costs.steps.end();
+  const bool in_memory = limits.outer_slots() == 0;
+  if (in_memory) steps.forwards = costs.steps;
   auto schedule = plan_checkpoints(chain.steps, levels, steps);
   if (!schedule) throw InvalidInput(schedule.error().message());
+  if (unequal && !in_memory) {  // planned as if steps were equal
+    schedule->proof = CheckpointProof::kBestFound;
+    schedule->lower_bound = 0;
+  }
   return std::move(*schedule);
 }
 

@@ -9,8 +9,8 @@ namespace espalier::training {
 
 /// What decides between schedules that fit.
 struct ScheduleCosts {
-  /// Of the forward steps, in any unit; empty: all the same. Not used where states are
-  /// on more than one level.
+  /// Of the forward steps, in any unit; empty: all the same. Used where states are in
+  /// memory alone; else the schedule is that of equal steps, and nothing is proved of it.
   std::vector<Nanoseconds> steps = {};
   /// What it costs to store a state on disk and to restore it, in forward steps: 0 to
   /// 1e6.
@@ -18,7 +18,12 @@ struct ScheduleCosts {
   double remote_write = 0.2, remote_read = 0.2;  ///< the same of another process
 };
 
-/// The schedule of least cost for these slots.
+/// What a store or a restore can cost, in forward steps.
+[[nodiscard]] constexpr bool is_transfer_cost(double steps) {
+  return steps >= 0 && steps <= 1e6;
+}
+
+/// The schedule of least cost for these slots, or the one of equal steps.
 /// @throws InvalidInput for costs out of range
 [[nodiscard]] CheckpointSchedule make_schedule(const Chain& chain,
                                                const ChainLimits& limits,
