@@ -118,7 +118,8 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
          "store and a restore take: ram:20,disk:200:w=5ms:r=4ms")
       ->type_name("NAME:SLOTS[:w=TIME][:r=TIME],…");
   add_time(app, "--step", request.step,
-           "What a step forward takes; without it, a unit of cost");
+           "What a step forward takes (default: a unit of cost; where levels or\n"
+           "--backward have times, a second)");
   app.add_option("--step-times", request.step_times,
                  "What each step forward takes, one time a line: steps of unequal\n"
                  "cost, in place of --length and --step")
@@ -192,6 +193,9 @@ void check(const CheckpointRequest& request) {
   }
   if (request.online && request.read_once)
     throw Refused("--online and --read-once do not go together",
+                  drop_option("--read-once"));
+  if (request.read_once && (request.levels.size() < 2 || !request.step_times.empty()))
+    throw Refused("--read-once: needs --levels, two or more, and steps of equal cost",
                   drop_option("--read-once"));
 }
 

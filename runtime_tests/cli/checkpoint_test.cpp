@@ -186,7 +186,7 @@ TEST(Checkpoint, RefusesBadUsage) {
       {{"--length", "5"}, "either --slots or --levels"},
       {{"--length", "0", "--slots", "3"}, "0 is not 1 or more"},
       {{"--length", "5", "--slots", "3", "--levels", "ram:1"}, "either --slots"},
-      {{"--length", "5", "--slots", "3", "--read-once"}, "the last of two levels"},
+      {{"--length", "5", "--slots", "3", "--read-once"}, "--read-once: needs --levels"},
       {{"--length", "5", "--levels", "a:1,b:1", "--read-once", "--online"}, "together"},
       {{"--length", "5", "--slots", "3", "--step-times", "f"}, "takes the place of"},
       {{"--step-times", empty.path()}, "--step-times needs either --slots or --levels"},
