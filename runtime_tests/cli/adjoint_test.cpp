@@ -89,6 +89,17 @@ TEST(Adjoint, ABoundBelowTheLeastIsRefusedWithWhatWouldDo) {
   EXPECT_GE(done["slots"], 1);
 }
 
+// Tables of two rows take some 100 bytes a step, which are more than is left here.
+TEST(Adjoint, TheLeastOutOfCoreLeavesTablesOut) {
+  const TemporaryDirectory directory;
+  const Arguments many = {"adjoint", "shallow-water", "--grid",
+                          "3x3",     "--json",        "--steps"};
+  const json done = answer(
+      run(with(many, {"30000", "--memory", "min", "--out-of-core", directory.path()})));
+  EXPECT_EQ(done["bound_kept"], true);
+  EXPECT_EQ(done["proved"], "best found");
+}
+
 TEST(Adjoint, AFullDiskIsFoundBeforeTheFirstStep) {
   const TemporaryDirectory directory;
   const Outcome outcome =

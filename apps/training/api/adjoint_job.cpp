@@ -50,22 +50,38 @@ Bytes AdjointJob::disk_bytes() const {
   return checked_mul(limits_.disk_slots, model_.chain.state_bytes());
 }
 
+// Slots that leave room for the schedule's tables while it is planned, or a schedule
+// without.
+Expected<ChainLimits> AdjointJob::fit(const ChainBudget& now, std::optional<Bytes> bound,
+                                      ScheduleCosts& costs) const {
+  auto limits = fit_slots(now, options_.wish, bound);
+  if (!limits) {
+    // What planning took is in the way, not the schedule.
+    if (const Bytes least = lower_bound(); least <= limits.error().bound_bytes) {
+      limits.error().reason = Infeasible::Reason::kNoneFound;
+      limits.error().lower_bound_bytes = least;
+    }
+    return limits;
+  }
+  ChainBudget planning = now;
+  planning.beside = checked_add(now.beside, table_bytes(model_.chain, *limits));
+  const auto beside_tables = fit_slots(planning, options_.wish, bound);
+  if (beside_tables) return beside_tables;
+  if (!options_.wish.memory_slots) {
+    limits->memory_slots = 0;
+    costs.closed_form = true;
+  }
+  return limits;
+}
+
 Expected<void> AdjointJob::plan(std::optional<Bytes> bound) {
   ChainBudget now = budget_;
   ScheduleCosts costs = options_.costs;
   costs.steps = model_.step_costs;
   std::int64_t most = useful_slots(model_.chain);
   for (;;) {
-    auto limits = fit_slots(now, options_.wish, bound);
-    if (!limits) {
-      Infeasible no = limits.error();
-      // What planning took is in the way, not the schedule.
-      if (const Bytes least = lower_bound(); least <= no.bound_bytes) {
-        no.reason = Infeasible::Reason::kNoneFound;
-        no.lower_bound_bytes = least;
-      }
-      return tl::make_unexpected(no);
-    }
+    auto limits = fit(now, bound, costs);
+    if (!limits) return tl::make_unexpected(limits.error());
     limits_ = *limits;
     limits_.memory_slots = std::min(limits_.memory_slots, most);
     schedule_ = make_schedule(model_.chain, limits_, costs);

@@ -77,6 +77,9 @@ class AdjointJob {
 
  private:
   [[nodiscard]] Bytes lower_bound() const;
+  [[nodiscard]] Expected<ChainLimits> fit(const ChainBudget& now,
+                                          std::optional<Bytes> bound,
+                                          ScheduleCosts& costs) const;
 
   AdjointModel model_;
   AdjointOptions options_;

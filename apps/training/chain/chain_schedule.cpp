@@ -24,6 +24,17 @@ Nanoseconds in_steps(double steps) {
 
 }  // namespace
 
+Bytes table_bytes(const Chain& chain, const ChainLimits& limits) {
+  if (limits.outer_slots() == 0) return 0;
+  constexpr Bytes kColumn = 96;  // costs and their hulls while a row is filled
+  // A last level with a slot for every state takes two rows.
+  const std::int64_t last =
+      limits.disk_slots > 0 ? limits.disk_slots : limits.remote_slots;
+  const std::int64_t rows =
+      limits.outer_slots() - last + (last >= chain.steps - 1 ? 2 : last);
+  return checked_mul(chain.steps, checked_add(kColumn, checked_mul(4, rows)));
+}
+
 CheckpointSchedule make_schedule(const Chain& chain, const ChainLimits& limits,
                                  const ScheduleCosts& costs) {
   StepCosts steps;
@@ -45,9 +56,11 @@ CheckpointSchedule make_schedule(const Chain& chain, const ChainLimits& limits,
       std::ranges::adjacent_find(costs.steps, std::not_equal_to{}) != costs.steps.end();
   const bool in_memory = limits.outer_slots() == 0;
   if (in_memory) steps.forwards = costs.steps;
+  if (costs.closed_form) levels.at(0).write = levels.at(0).read = 0;
   auto schedule = plan_checkpoints(chain.steps, levels, steps);
   if (!schedule) throw InvalidInput(schedule.error().message());
-  if (unequal && !in_memory) {  // planned as if steps were equal
+  // Planned as if steps were equal, or storing cost nothing.
+  if ((unequal && !in_memory) || costs.closed_form) {
     schedule->proof = CheckpointProof::kBestFound;
     schedule->lower_bound = 0;
   }

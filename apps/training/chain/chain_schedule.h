@@ -16,12 +16,19 @@ struct ScheduleCosts {
   /// 1e6.
   double disk_write = 1, disk_read = 1;
   double remote_write = 0.2, remote_read = 0.2;  ///< the same of another process
+  /// States are on one level, and storing them costs nothing: a schedule that needs no
+  /// tables, of which nothing is proved.
+  bool closed_form = false;
 };
 
 /// What a store or a restore can cost, in forward steps.
 [[nodiscard]] constexpr bool is_transfer_cost(double steps) {
   return steps >= 0 && steps <= 1e6;
 }
+
+/// About the most memory that make_schedule() takes for tables where states are not in
+/// memory alone; with equal steps there it takes none. @throws OverflowError
+[[nodiscard]] Bytes table_bytes(const Chain& chain, const ChainLimits& limits);
 
 /// The schedule of least cost for these slots, or the one of equal steps.
 /// @throws InvalidInput for costs out of range
