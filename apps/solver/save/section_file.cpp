@@ -23,15 +23,16 @@ using Head = SectionFormat::Head;
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostAtOnce = 16 * kBufferBytes;  // before somebody is told
 
-std::uint32_t crc_of(std::span<const std::byte> bytes) {
+// @param before  CRC of what it goes on from; 0: of nothing
+std::uint32_t crc_of(std::span<const std::byte> bytes, std::uint32_t before = 0) {
   return static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+      crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 // Of a header or a head: all of it but the CRC, which comes last.
 template <class T>
-std::uint32_t own_crc(const T& value) {
-  return crc_of(std::as_bytes(std::span(&value, 1)).first(offsetof(T, crc)));
+std::uint32_t own_crc(const T& value, std::uint32_t before = 0) {
+  return crc_of(std::as_bytes(std::span(&value, 1)).first(offsetof(T, crc)), before);
 }
 
 std::array<char, 8> padded(std::string_view name) {
@@ -66,7 +67,7 @@ void SectionWriter::put_bytes(std::string_view name, std::size_t entry_bytes,
             crc_of(bytes),
             0,
             0};
-  head.crc = own_crc(head);
+  head.crc = last_crc_ = own_crc(head, last_crc_);
   append(std::as_bytes(std::span(&head, 1)));
   append(bytes);
 }
@@ -147,9 +148,13 @@ void SectionReader::check_header() {
 std::uint64_t SectionReader::open(std::string_view name, std::size_t entry_bytes) {
   if (size_ - position_ < sizeof head_)
     fail(fmt::format("is damaged: it ends before section '{}'", name));
+  const std::uint32_t before = head_.crc;
   read(std::as_writable_bytes(std::span(&head_, 1)));
-  if (head_.crc != own_crc(head_))
-    fail(fmt::format("is damaged: the head of section '{}' has a wrong checksum", name));
+  if (head_.crc != own_crc(head_, before))
+    fail(
+        fmt::format("is damaged: the head of section '{}' has a wrong checksum, or "
+                    "follows what another save wrote",
+                    name));
   if (head_.name != padded(name) || head_.entry_bytes != entry_bytes)
     fail(fmt::format("has section '{}' of {}-byte entries instead of '{}' of {}",
                      text(head_.name), head_.entry_bytes, name, entry_bytes));

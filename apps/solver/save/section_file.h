@@ -21,7 +21,10 @@ namespace espalier::solver {
 ///   section   name (8 characters), entries, bytes an entry, CRC-32 of the entries, 0,
 ///             CRC-32 of this head; then the entries
 ///
-/// Every byte is under one of the CRCs, so that no damaged byte goes unseen.
+/// Every byte is under one of the CRCs, so that no damaged byte goes unseen. That of a
+/// head goes on from the head before: no section follows others than it was written
+/// after, as in a file that is the beginning of one save and the end of another of the
+/// same sizes.
 struct SectionFormat {
   struct Header {
     std::array<char, 8> magic;
@@ -35,7 +38,7 @@ struct SectionFormat {
     std::uint32_t entry_bytes, entries_crc, zero, crc;
   };
   static constexpr std::array<char, 8> kMagic = {'E', 'S', 'P', 'A', 'L', 'I', 'E', 'R'};
-  static constexpr std::uint32_t kByteOrder = 0x01020304, kFormat = 7;
+  static constexpr std::uint32_t kByteOrder = 0x01020304, kFormat = 8;
 };
 static_assert(sizeof(SectionFormat::Header) == 32 && sizeof(SectionFormat::Head) == 32);
 
@@ -78,6 +81,7 @@ class SectionWriter {
   OutputFile file_;
   std::function<void(std::int64_t)> progress_;
   std::vector<std::byte> buffer_;
+  std::uint32_t last_crc_ = 0;  // of the head before
   bool complete_ = false;
 };
 
@@ -140,7 +144,7 @@ class SectionReader {
   int file_ = -1;
   std::uint64_t size_ = 0, position_ = 0;  // bytes; position of what comes next
   std::uint64_t got_ = 0;                  // bytes that have come from the system
-  SectionFormat::Head head_{};             // of the section that is open
+  SectionFormat::Head head_{};  // of the section that is open, its crc 0: of none
   std::vector<std::byte> buffer_;
   std::size_t buffer_at_ = 0;
 };

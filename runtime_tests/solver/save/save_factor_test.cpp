@@ -91,6 +91,31 @@ TEST(SavedFile, RefusesEveryLengthButItsOwn) {
   }
 }
 
+// As copies that were taken up again leave them: all sections are whole, but not of one
+// save.
+TEST(SavedFile, RefusesTheBeginningOfOneSaveWithTheEndOfAnother) {
+  const TemporaryFile file;
+  std::string saves[2];
+  for (const int other : {0, 1}) {
+    std::mt19937 random(77);
+    FactoredSystem<double> saved(random, 30, FactorKind::kLdlt);
+    saved.facts.largest_entry = 1 + other;
+    saved.factor.d[0] = 1 + other;
+    saved.save(file.path());
+    saves[other] = file.bytes();
+  }
+  ASSERT_EQ(saves[0].size(), saves[1].size());
+  int refused = 0;
+  for (std::size_t at = 1; at < saves[0].size(); ++at) {
+    const std::string mixed = saves[0].substr(0, at) + saves[1].substr(at);
+    if (mixed == saves[0] || mixed == saves[1]) continue;
+    write_bytes(file.path(), mixed);
+    ASSERT_THROW(LoadedFactor<double>(file.path()), FileError) << at;
+    ++refused;
+  }
+  EXPECT_GT(refused, 1000);
+}
+
 // With right checksums the contents still are no factor, or a factor of something else:
 // nothing is read or written out of range (run it under the address sanitizer).
 TEST(SavedFile, SurvivesAnyContents) {
@@ -140,13 +165,13 @@ TEST(SavedFile, SaysWhatItIsNot) {
   EXPECT_EQ(why(""), foreign);
   EXPECT_EQ(why("%%MatrixMarket matrix coordinate real general\n1 1 1\n"), foreign);
   SectionFormat::Header header{
-      SectionFormat::kMagic, SectionFormat::kByteOrder, 8, 32, 0, 0};
+      SectionFormat::kMagic, SectionFormat::kByteOrder, 9, 32, 0, 0};
   const auto text = [&] {
     std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
     repair_checksums(bytes);
     return bytes;
   };
-  EXPECT_EQ(why(text()), file.path() + ": has format 8; this version reads format 7");
+  EXPECT_EQ(why(text()), file.path() + ": has format 9; this version reads format 8");
   header.byte_order = 0x04030201;
   EXPECT_EQ(why(text()),
             file.path() + ": was written on a machine with the other order of bytes");

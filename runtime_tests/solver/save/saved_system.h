@@ -119,14 +119,15 @@ std::vector<T> solution(const Symbolic& symbolic, const AssemblyTree& tree,
 /// Gives the header and every section that can still be found the checksums that their
 /// bytes have.
 inline void repair_checksums(std::string& bytes) {
-  const auto crc_of = [&](std::size_t at, std::size_t count) {
+  const auto crc_of = [&](std::size_t at, std::size_t count, std::uint32_t before = 0) {
     return static_cast<std::uint32_t>(
-        crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data() + at), count));
+        crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data() + at), count));
   };
   const auto put = [&](std::size_t at, std::uint32_t crc) {
     std::memcpy(bytes.data() + at, &crc, sizeof crc);
   };
   using Head = SectionFormat::Head;
+  std::uint32_t before = 0;  // CRC of the head before
   put(offsetof(SectionFormat::Header, crc),
       crc_of(0, offsetof(SectionFormat::Header, crc)));
   for (std::size_t at = sizeof(SectionFormat::Header);
@@ -138,7 +139,8 @@ inline void repair_checksums(std::string& bytes) {
         head.entry_bytes > 0 && head.entries <= (bytes.size() - begin) / head.entry_bytes;
     const std::size_t count = inside ? head.entries * head.entry_bytes : 0;
     put(at + offsetof(Head, entries_crc), crc_of(begin, count));
-    put(at + offsetof(Head, crc), crc_of(at, offsetof(Head, crc)));
+    before = crc_of(at, offsetof(Head, crc), before);
+    put(at + offsetof(Head, crc), before);
     if (!inside) return;
     at = begin + count;
   }
