@@ -192,7 +192,7 @@ void Solver::Impl::give_solution(const Refined& one, const Pass& pass,
   }
   if (singular() && leaves_a_part(side, found, pass.operation))
     solution.doubts.backward_error = true;
-  if (needs_estimate(side, found, strict)) {
+  if (needs_estimate(side, found, measuring.given, strict)) {
     space.residuals = std::vector<double>();  // an estimate has their memory
     estimate(side, found, pass, measuring.given, solution);
   }

@@ -30,6 +30,9 @@ constexpr double kMostDoubtful = 1e-3, kMostDoubtfulOfRough = 0.1;
 // Tiles may lose so much of the norm together, as a multiple of what one may.
 constexpr double kLossOfTiles = 100;
 constexpr double kHugeSolution = 1e10;
+// What hidden_by_scale() is of trustworthy solutions, at most: 1 / u are as wrong as they
+// are large, and an error is some u.
+constexpr double kMostHidden = 1e13;
 // Largest entry up to which values are of the scale of the first ones, whose is 1 or 2.
 constexpr double kOfScale = 1e4;
 // Part of b that a singular matrix may leave in the norm, of a b in its range.
@@ -56,6 +59,38 @@ bool has_less_than(const MatrixPart& a, double size) {
 
 Operation other_of(Operation operation) {
   return operation == Operation::kPlain ? Operation::kTransposed : Operation::kPlain;
+}
+
+// The largest part of the solution that was given that an error may be, which is a
+// roundoff of the largest unknown of the scaled one: in roundoffs. A solve spreads errors
+// over all unknowns of a system, and those of the largest scale need not be the largest
+// scaled ones. Each independent system by itself.
+// @param x  scaled; `parts` numbers each unknown
+double hidden_by_scale(std::span<const double> x, const GivenUnknowns& given,
+                       std::size_t parts) {
+  if (given.scale.empty()) return 1;
+  struct Largest {
+    double scale = 0, x = 0;
+    void add(double by, double each) {
+      scale = std::max(scale, by);
+      x = std::max(x, std::abs(each));
+    }
+  } all;
+  double shown = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    all.add(given.scale[k], x[k]);
+    shown = std::max(shown, given.scale[k] * std::abs(x[k]));
+  }
+  double hidden = all.scale * all.x;
+  if (!given.block.empty() && hidden > kMostHidden * shown) {
+    const std::int32_t last = *std::ranges::max_element(given.block);
+    std::vector<Largest> systems(static_cast<std::size_t>(last) + 1);
+    for (std::size_t k = 0; k < x.size(); ++k)
+      systems[given.block[k / parts]].add(given.scale[k], x[k]);
+    hidden = 0;
+    for (const Largest& each : systems) hidden = std::max(hidden, each.scale * each.x);
+  }
+  return hidden > 0 ? hidden / shown : 1;
 }
 
 // A pair of singletons is (0 a; a d), with one negative eigenvalue, and was factored as
@@ -266,13 +301,17 @@ void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()
 // where rows are far from solved by their own size, and count as solved since an unknown
 // is huge beside them, that unknown may be what is wrong. In single precision without
 // refinement small unknowns are lost beside large ones, however small the residual is.
+// Where that is so of the scaled unknowns, small ones may be the large ones of the
+// solution that was given.
 bool Solver::Impl::needs_estimate(std::span<const double> b, std::span<const double> x,
-                                  double strict) const {
+                                  const GivenUnknowns& given, double strict) const {
   if (options_.estimate_errors || strict > kExcused) return true;
   if (singular()) return false;  // not to be trusted as it is
   if (facts_.perturbed || facts_.doubtful) return true;
   if (is_rough()) return true;
-  return is_huge(largest_modulus(x), largest_modulus(b));
+  if (is_huge(largest_modulus(x), largest_modulus(b))) return true;
+  const auto parts = static_cast<std::size_t>(analysis_.permuted.parts());
+  return hidden_by_scale(x, given, parts) > kMostHidden;
 }
 
 // By the norms of a solution and its right-hand side.

@@ -176,6 +176,55 @@ TEST(Trust, IsNotGivenWhereAWrongUnknownExcusesAllRows) {
               answer.solution.doubts.any());
 }
 
+// B with ones on the diagonal and `growth` below it, then its inverse: B^-1 grows to
+// growth^(order / 2). Or (0 B; B^T 0).
+Given growing_chain(std::int32_t order, double growth, bool twice) {
+  Given a{twice ? 2 * order : order, {}};
+  const auto add = [&](std::int32_t i, std::int32_t j, double value) {
+    a.add(i, twice ? j + order : j, value);
+    if (twice) a.add(j + order, i, value);
+  };
+  for (std::int32_t i = 0; i < order; ++i) {
+    add(i, i, 1);
+    if (i > 0) add(i, i - 1, i < order / 2 ? growth : 1 / growth);
+  }
+  return a;
+}
+
+// Scaling makes all entries alike, and the growth a matter of the unknowns' scales: in
+// the scaled system nothing is huge.
+TEST(Trust, IsNotGivenWhereScalingHidesThatTheMatrixIsNearlySingular) {
+  std::mt19937 random(21);
+  for (const bool symmetric : {false, true}) {
+    const Given a = growing_chain(80, 3, symmetric);
+    Vector x(static_cast<std::size_t>(a.size));
+    for (double& each : x) each = std::normal_distribution<>()(random);
+    const Vector b = product(a, x);
+    for (const auto kind : {FactorKind::kLdlt, FactorKind::kLu}) {
+      if (kind == FactorKind::kLdlt && !symmetric) continue;
+      const Answer answer = solve(a.matrix(kind == FactorKind::kLdlt), of_kind(kind), b);
+      EXPECT_TRUE(answer.solution.doubts.forward_error);
+    }
+    const Given tame = growing_chain(80, 1.1, symmetric);
+    EXPECT_FALSE(solve(tame.matrix(symmetric), SolverOptions{}, product(tame, x))
+                     .solution.doubts.any());
+  }
+}
+
+// Units that differ by far hide nothing: unknowns of the smallest scale are as exact as
+// those of the largest.
+TEST(Trust, IsGivenToUnitsThatDifferByFar) {
+  Given a{40, {}};
+  for (std::int32_t i = 0; i < a.size; ++i) {
+    a.add(i, i, std::ldexp(4.0, 2 * i));
+    if (i > 0) a.add(i, i - 1, std::ldexp(1.0, 2 * i - 2));
+  }
+  const Vector ones(static_cast<std::size_t>(a.size), 1);
+  const Answer answer =
+      solve(a.matrix(false), of_kind(FactorKind::kLu), product(a, ones));
+  EXPECT_FALSE(answer.solution.doubts.any());
+}
+
 TEST(Trust, IsNotGivenToSingularSystemsWhosePivotsAreRounding) {
   Given a{94 * 94, {}};
   add_neumann(a, 0, 94);
