@@ -184,6 +184,11 @@ void prepare_spilling(const std::string& directory) {
   stand_in();
 }
 
+bool spills() noexcept {
+  const std::scoped_lock lock(spill.mutex);
+  return !spill.directory.empty();
+}
+
 SpillFigures spill_figures() {
   const std::scoped_lock lock(spill.mutex);
   return {spill.directory, spill.written, spill.read, spill.writes, spill.reads};

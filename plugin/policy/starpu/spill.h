@@ -29,6 +29,9 @@ struct SpillFigures {
 /// @par Test  Spill.*
 void prepare_spilling(const std::string& directory);
 
+/// Whether StarPU has been given a place by prepare_spilling().
+[[nodiscard]] bool spills() noexcept;
+
 /// Since prepare_spilling(); empty before.
 [[nodiscard]] SpillFigures spill_figures();
 
