@@ -109,6 +109,26 @@ TEST(HandleGate, CountsTheWholeThatPartsOfATemporaryLeave) {
   EXPECT_GT(outside(report, unkept), 0) << report;
 }
 
+// The pieces are needed until they come together, in a task that is not executed. The
+// whole is there from the plan of its partition on.
+TEST(HandleGate, PartsOfATemporaryCountUntilTheyComeTogether) {
+  for (const char* bound : {"1GiB", "8MiB"}) {
+    const auto report = run_bounded(bound, [] {
+      Vector vector;
+      std::array<starpu_data_handle_t, Vector::kParts> parts;
+      starpu_data_partition_plan(vector.handle, &vector.filter, parts.data());
+      starpu_data_partition_submit(vector.handle, Vector::kParts, parts.data());
+      for (const auto part : parts) ASSERT_EQ(submit(vector.fill, nullptr, {part}), 0);
+      starpu_data_unpartition_submit(vector.handle, Vector::kParts, parts.data(), -1);
+      starpu_data_partition_clean(vector.handle, Vector::kParts, parts.data());
+      ASSERT_EQ(submit(vector.increment, nullptr, {vector.handle}), 0);
+      starpu_data_unregister(vector.handle);
+    });
+    expect_kept(report);
+    EXPECT_EQ(report["least_bytes"], 8 * kMiB) << report;
+  }
+}
+
 TEST(HandleGate, TakesDataOfSeveralBlocks) {
   const auto report = run_bounded(kBound, [&] {
     constexpr std::uint32_t kNonZeros = 300'000, kRows = 200'000;

@@ -9,6 +9,11 @@ SequentialRun::Number SequentialRun::append(Bytes alloc) {
   return next() - 1;
 }
 
+SequentialRun::Number SequentialRun::pass() {
+  steps_.emplace_back().end();
+  return next() - 1;
+}
+
 void SequentialRun::frees(Number task, Bytes bytes) {
   if (task < first_)
     before_ -= bytes;

@@ -24,6 +24,8 @@ class SequentialRun {
   /// @return the task's number: 0, 1, 2 …
   Number append(Bytes alloc);
   [[nodiscard]] Number next() const { return first_ + steps_.size(); }
+  /// Of what takes nothing and is never seen to end: it ends when those before it have.
+  Number pass();
   /// Of a task that has not ended.
   void allocates_more(Number task, Bytes bytes) { steps_[task - first_].alloc += bytes; }
   /// Of any that was appended.

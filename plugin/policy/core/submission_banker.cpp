@@ -40,6 +40,12 @@ void SubmissionBanker::remove(Datum datum) {
   rule_.remove(datum);
 }
 
+void SubmissionBanker::pass(std::span<const Datum> data) {
+  const std::uint64_t number = sequential_.pass();
+  for (const Datum datum : data)
+    names_[static_cast<std::size_t>(datum)].last = number & kNumber;
+}
+
 SubmissionBanker::Op SubmissionBanker::submit(void* task, std::span<const Datum> data,
                                               Bytes alloc, bool message) {
   const std::uint64_t number = sequential_.append(alloc);

@@ -94,6 +94,9 @@ class SubmissionBanker {
   [[nodiscard]] std::uint64_t number(Op op) const { return of(op).number; }
   /// `alloc`: what it takes in a sequential run.
   Op submit(void* task, std::span<const Datum> data, Bytes alloc, bool message);
+  /// Something that is not executed comes after all that works on the data so far: these
+  /// are needed until then.
+  void pass(std::span<const Datum> data);
   [[nodiscard]] bool try_start(Op op) { return rule_.try_start(op); }
   void start(Op op) { rule_.start(op); }
   /// `done`: as Banker::end().

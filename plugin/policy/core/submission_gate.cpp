@@ -55,6 +55,14 @@ SubmissionGate::Op SubmissionGate::submit(const void* task,
   return banker_.submit(const_cast<void*>(task), needed_, sequential, message);
 }
 
+void SubmissionGate::pass(std::span<const DataAccess> accesses) {
+  needed_.clear();
+  for (const DataAccess& access : accesses)
+    if (const Datum datum = banker_.named(access.handle); datum != Datum::kNone)
+      needed_.push_back(datum);
+  if (!needed_.empty()) banker_.pass(needed_);
+}
+
 // A handle of the same address can be another one, when the first was unregistered
 // without notice. Where frees are seen, that has been noticed.
 bool SubmissionGate::in_memory(Datum datum, const DataAccess& access) const {

@@ -66,6 +66,9 @@ class SubmissionGate {
   /// A task is submitted; each handle once. @return kNone: it needs no memory
   /// @throws OverflowError when the sizes of all data sum to more than 2^62
   Op submit(const void* task, std::span<const DataAccess> accesses);
+  /// One that is not executed, and so allocates nothing: it waits for all before it that
+  /// work on the data, which are needed until then.
+  void pass(std::span<const DataAccess> accesses);
   /// A message is submitted that works on the datum; end() when it is completed.
   Op submit_message(const void* message, const DataAccess& access);
   /// Whether a task submitted now with this access would allocate memory for it.

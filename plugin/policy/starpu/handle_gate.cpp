@@ -77,9 +77,9 @@ void HandleGate::submitted(const starpu_task& task) {
     if (gate_.holds()) room_ = true;
     return;
   }
-  if (!is_executed(task) || !has_data(task)) return;
+  if (task.cl == nullptr || !has_data(task)) return;
   try {
-    follow(task);
+    is_executed(task) ? follow(task) : pass(task);
   } catch (const OverflowError& e) {
     throw BoundBroken(fmt::format("task \"{}\": {}", name_of(task), e.what()));
   }
@@ -107,6 +107,13 @@ void HandleGate::follow(const starpu_task& task) {
   if (op == SubmissionGate::Op::kNone) return;
   next_number_ = gate_.number(op) + 1;
   if (gate_.footprint(op) > gate_.bound()) refuse_too_large(op, task);
+}
+
+// Also StarPU's own, in which the pieces of a datum come together.
+void HandleGate::pass(const starpu_task& task) {
+  data_of(task, workers_, data_of_task);
+  const std::scoped_lock lock(mutex_);
+  gate_.pass(data_of_task);
 }
 
 bool HandleGate::ready(starpu_task& task) {

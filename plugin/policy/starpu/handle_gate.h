@@ -127,6 +127,7 @@ class HandleGate final : private AllocationObserver {
     return settings_.memory && settings_.on_overflow == Overflow::kDisk;
   }
   void follow(const starpu_task& task);
+  void pass(const starpu_task& task);
   template <class Read>
   [[nodiscard]] std::unique_lock<BriefMutex> lock_with(std::vector<DataAccess>& data,
                                                        Read read);

@@ -9,6 +9,25 @@
 namespace espalier::policy {
 namespace TEST_SOURCE {
 
+// Two of 5 are needed until something that is not executed has passed.
+TEST(SequentialRun, WhatPassesComesAfterWhatIsBeforeIt) {
+  SequentialRun run;
+  run.append(5);
+  run.append(5);
+  const SequentialRun::Number passed = run.pass();
+  run.append(3);
+  run.frees(passed, 10);
+  EXPECT_EQ(run.least(), 10);
+  run.end(0);
+  run.end(3);
+  run.end(1);
+  EXPECT_EQ(run.least(), 10);
+  run.append(4);
+  EXPECT_EQ(run.least(), 10);
+  run.holds(8);
+  EXPECT_EQ(run.least(), 15);
+}
+
 // 5, then 5 + 3, of which 5 are given back, then 3 + 4.
 TEST(SequentialRun, FollowsAnExample) {
   SequentialRun run;
