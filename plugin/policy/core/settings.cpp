@@ -107,6 +107,17 @@ std::string file_name(const Environment& get, const char* variable) {
   return (path.parent_path() / numbered).string();
 }
 
+// Devices and pipes are written to one after the other.
+bool replaces(const std::string& path, const std::string& other) {
+  std::error_code ignored;
+  const auto resolved = [&ignored](const std::string& name) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name), ignored);
+  };
+  const bool plain = !std::filesystem::exists(path, ignored) ||
+                     std::filesystem::is_regular_file(path, ignored);
+  return plain && !other.empty() && other != "-" && resolved(path) == resolved(other);
+}
+
 std::optional<Bytes> memory(const Environment& get) {
   constexpr const char* kVariable = "ESPALIER_MEMORY";
   const std::string_view text = text_of(get, kVariable);
@@ -184,6 +195,8 @@ Settings read_settings(const Environment& get) {
   settings.report = file_name(get, "ESPALIER_REPORT");
   settings.trace = file_name(get, "ESPALIER_TRACE");
   if (settings.trace == "-") refuse("ESPALIER_TRACE", "-", "is not the name of a file");
+  if (!settings.trace.empty() && replaces(settings.trace, settings.report))
+    refuse("ESPALIER_TRACE", settings.trace, "is the file of ESPALIER_REPORT, too");
   return settings;
 }
 

@@ -54,6 +54,16 @@ TEST(Settings, AskForNothingByDefault) {
   }
 }
 
+TEST(Settings, RefuseOneFileForReportAndTrace) {
+  EXPECT_NE(refusal({{"ESPALIER_REPORT", "run.json"}, {"ESPALIER_TRACE", "./run.json"}})
+                .find("ESPALIER_TRACE='./run.json' is the file of ESPALIER_REPORT, too"),
+            std::string::npos);
+  for (const char* report : {"-", "", "run.txt", "/dev/null"})
+    EXPECT_EQ(refusal({{"ESPALIER_REPORT", report},
+                       {"ESPALIER_TRACE", *report == '/' ? report : "run.json"}}),
+              "");
+}
+
 TEST(Settings, TakeEveryVariable) {
   const Settings settings = read({{"ESPALIER_MEMORY", "1.5 GiB"},
                                   {"ESPALIER_ON_OVERFLOW", "disk"},
