@@ -10,6 +10,7 @@
 
 #include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
+#include "policy/core/exact_size.h"
 
 namespace espalier::policy {
 namespace {
@@ -87,9 +88,9 @@ void add_memory(Table& table, const RunReport& report) {
                     report.overruns == 1 ? "" : "s", format_size(report.overrun_bytes)));
   }
   if (report.least_bytes && report.stopped)
-    table.row("needed so far", format_size(*report.least_bytes) + ", and perhaps more");
+    table.row("needed so far", exact_size(*report.least_bytes) + ", and perhaps more");
   else if (report.least_bytes)
-    table.row("would have sufficed", format_size(*report.least_bytes));
+    table.row("would have sufficed", exact_size(*report.least_bytes));
   if (report.application_bytes > 0)
     table.row("not StarPU's", fmt::format("{} in {} data in the application's own memory",
                                           format_size(report.application_bytes),

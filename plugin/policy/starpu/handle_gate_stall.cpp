@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "policy/core/exact_size.h"
 #include "policy/starpu/clock.h"
 #include "policy/starpu/handle_gate.h"
 #include "policy/starpu/handles.h"
@@ -49,7 +50,7 @@ void HandleGate::refuse_too_large(SubmissionGate::Op op, const starpu_task& task
   const std::string text = fmt::format(
       "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
       "works on {} at once. At least that much is needed, with a disk, too",
-      format_size(gate_.bound()), name_of(task), format_size(gate_.footprint(op)));
+      exact_size(gate_.bound()), name_of(task), exact_size(gate_.footprint(op)));
   if (settings_.on_overflow != Overflow::kWarn)
     throw BoundBroken(text + std::string(kHowToLearn));
   if (!warned_)
@@ -134,7 +135,7 @@ void HandleGate::look_for_stuck_fetches() {
       "disk. "
       "It evicts neither copies for reductions (STARPU_REDUX) nor what the program has "
       "acquired: give it more memory",
-      format_size(gate_.bound()), patience, tasks, tasks == 1 ? "" : "s"));
+      exact_size(gate_.bound()), patience, tasks, tasks == 1 ? "" : "s"));
 }
 
 void HandleGate::end_waiting() {
@@ -210,8 +211,7 @@ std::string HandleGate::overflow_text() const {
   const std::string text = fmt::format(
       "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: task \"{}\" "
       "needs {} more, and {} are held by data that ",
-      format_size(gate_.bound()), name_of(*task), format_size(missing),
-      format_size(booked));
+      exact_size(gate_.bound()), name_of(*task), exact_size(missing), exact_size(booked));
   if (gate_.evicts())
     return text +
            "the program keeps in memory (starpu_data_set_ooc_flag) or reduces "
@@ -221,14 +221,14 @@ std::string HandleGate::overflow_text() const {
                       "tasks before it wait for or are to work on: StarPU has given it "
                       "data that commute (STARPU_COMMUTE) before them. For that order {} "
                       "are needed; that of submission needs {} so far",
-                      format_size(booked + missing), format_size(gate_.report().least));
+                      exact_size(booked + missing), exact_size(gate_.report().least));
   const Bytes least = gate_.report().least;
   if (!gate_.first_is_held() && least <= gate_.bound())
     return text + fmt::format(
                       "tasks before it are to work on, which wait for later ones or for "
                       "the program (tags, dependencies, what it has acquired). The order "
                       "of submission, which they do not follow, needs {} so far",
-                      format_size(least));
+                      exact_size(least));
   const std::string outside =
       gate_.outside() == 0
           ? ""
@@ -243,7 +243,7 @@ std::string HandleGate::needs_text() const {
       "What has been submitted so far needs {}; the whole program needs that at least, "
       "and "
       "perhaps more",
-      format_size(gate_.report().least));
+      exact_size(gate_.report().least));
 }
 
 }  // namespace espalier::policy
