@@ -281,8 +281,9 @@ CLI::Option* add_options(CLI::App* app, TrainCommand* command) {
              "Write measured times of the pipeline's stages here, for\n"
              "train-plan pipeline")
       ->type_name("FILE");
-  app->add_flag("!--unplanned", command->job.planned,
-                "Every tensor by itself, to compare with");
+  app->add_flag_callback(
+      "--unplanned", [command] { command->job.planned = false; },
+      "Every tensor by itself, to compare with");
   add_workers(*app, command->job.runtime.workers);
   CLI::Option* threads =
       app->add_option("--threads", command->job.threads,
