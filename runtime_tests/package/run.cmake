@@ -43,7 +43,7 @@ package(libespalier-dev "usr/include/espalier_solver.h" "${lib}/libespalier_solv
         "usr/include/espalier/solver/solver.h" "pkgconfig/espalier-solver-cxx.pc"
         "${lib}/cmake/espalier/espalier-config.cmake" "pkgconfig/espalier-solver-c.pc" "Depends: [^\n]*libexpected-dev"
         "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
-package(espalier "usr/bin/espalier" "man1/espalier.1.gz" "dist-packages/espalier/_solver"
+package(espalier "usr/bin/espalier" "man1/espalier.1.gz" "doc/espalier/docs/manual/planning.md" "dist-packages/espalier/_solver"
         "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
 package(espalier-adapters "${lib}/espalier/libhsl.so"
         "Depends: [^\n]*libespalier0 \\(= ${VERSION}\\)")
