@@ -94,7 +94,7 @@ def compare(options, paths, held, share):
     first, second = turns[0]
     print(f"{'no limit' if share is None else f'{share} %'}: {1e3 * times[0]:.2f} and "
           f"{1e3 * times[1]:.2f} ms, ratio {times[1] / times[0]:.2f}, gaps "
-          f"{first.get('gap')} and {second.get('gap')} %, {second.get('distinct_blocks')} of "
+          f"{first.get('gap')} and {second.get('gap')} of the bound, {second.get('distinct_blocks')} of "
           f"{second.get('blocks')} blocks distinct, {second['nodes']} nodes, read in "
           f"{second['read_seconds']:.2f} s", flush=True)
 

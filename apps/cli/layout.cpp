@@ -78,10 +78,7 @@ void report_answer(Report& report, const LayoutCommand& command,
                best.capacity_bytes);
   report.bytes("lower_bound_bytes", "no layout needs less than", best.lower_bound_bytes);
   report.flag("proved", "proved the least", best.proved());
-  const auto over = static_cast<double>(best.capacity_bytes - best.lower_bound_bytes);
-  report.ratio(
-      "gap", best.proved() ? "" : "gap, in %",
-      best.proved() ? 0 : 100 * over / static_cast<double>(best.lower_bound_bytes));
+  report.gap(best.capacity_bytes, best.lower_bound_bytes);
   if (command.capacity) report.bytes("bound_bytes", "to be met", *command.capacity);
   report.count("alignment", command.alignment > 1 ? "alignment" : "", command.alignment);
   report.heading("Search");

@@ -53,7 +53,7 @@ void report_answer(Report& report, const TaskGraph& graph, const OrderAnswer& an
   report.bytes("least_bytes", "peak of the best order found", best.least_bytes);
   report.bytes("lower_bound_bytes", "no order needs less than", best.lower_bound_bytes);
   report.flag("proved", "proved the least", best.proved());
-  report.ratio("gap", best.proved() ? "" : "gap", best.gap());
+  report.gap(best.least_bytes, best.lower_bound_bytes);
   report.heading("Search");
   report.text("method", "method", name(best.method));
   report.count("states", "states", best.states);

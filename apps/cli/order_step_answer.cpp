@@ -80,11 +80,8 @@ void report_step(Report& report, const StepAnswer& answer) {
                answer.lower_bound_bytes());
   report.bytes("layout_lower_bound_bytes", "", plan.layout.lower_bound_bytes);
   const Bytes bound = answer.lower_bound_bytes();
-  const bool proved = plan.layout.capacity_bytes == bound;
-  report.flag("proved", "proved the least", proved);
-  report.ratio("gap", proved ? "" : "gap",
-               static_cast<double>(plan.layout.capacity_bytes - bound) /
-                   static_cast<double>(std::max<Bytes>(1, bound)));
+  report.flag("proved", "proved the least", plan.layout.capacity_bytes == bound);
+  report.gap(plan.layout.capacity_bytes, bound);
   if (answer.recomputed) report_recomputed(report, answer);
   report.heading("Search");
   report.text("method", "method", name(plan.order.method));

@@ -67,6 +67,12 @@ void Report::ratio(std::string_view key, std::string_view label, double value) {
   add(key, label, value, fmt::format("{:.3f}", value));
 }
 
+void Report::gap(std::int64_t found, std::int64_t lower_bound) {
+  const auto least = static_cast<double>(std::max<std::int64_t>(1, lower_bound));
+  ratio("gap", found == lower_bound ? "" : "gap",
+        (static_cast<double>(found) - static_cast<double>(lower_bound)) / least);
+}
+
 void Report::number(std::string_view key, std::string_view label, double value) {
   add(key, label, value, fmt::format("{:.1e}", value));
 }

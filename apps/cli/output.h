@@ -31,6 +31,9 @@ class Report {
   void seconds(std::string_view key, std::string_view label, Seconds value);
   void flops(std::string_view key, std::string_view label, Flops value);
   void ratio(std::string_view key, std::string_view label, double value);
+  /// "gap": how far `found` is above what is proved to be the least, as a part of that;
+  /// in the table only where it is above.
+  void gap(std::int64_t found, std::int64_t lower_bound);
   /// "1.3e-16"
   void number(std::string_view key, std::string_view label, double value);
   /// Of the table alone, and of JSON alone.

@@ -150,9 +150,7 @@ void report_choice(Report& report, const ShardingProblem& problem,
   report.count("cost", "cost of the best choice found", choice.cost);
   report.count("lower_bound", "no choice costs less than", choice.lower_bound);
   report.flag("proved", "proved the least", choice.proved());
-  const auto over = static_cast<double>(choice.cost - choice.lower_bound);
-  report.ratio("gap", choice.proved() ? "" : "gap, in %",
-               choice.proved() ? 0 : 100 * over / static_cast<double>(choice.cost));
+  report.gap(choice.cost, choice.lower_bound);
   report.bytes("memory_bytes", "most held at one time", choice.memory_bytes);
   if (problem.limit() < kNoLimit) report.bytes("limit_bytes", "limit", problem.limit());
 }

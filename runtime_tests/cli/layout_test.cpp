@@ -56,6 +56,16 @@ TEST(Layout, TellsImpossibleFromNotFound) {
   EXPECT_EQ(run({"layout", file.path(), "--capacity", "10"}).status, 0);
 }
 
+// As in the other commands: a part of the lower bound, not so many per cent.
+TEST(Layout, SaysHowFarItMayBeOff) {
+  const TemporaryFile file(kAboveItsLoad);
+  const json open = answer_of(run({"layout", file.path(), "--timeout", "0s", "--json"}));
+  ASSERT_FALSE(open["proved"]);
+  const double least = open["lower_bound_bytes"];
+  EXPECT_DOUBLE_EQ(open["gap"], (open["capacity_bytes"].get<double>() - least) / least);
+  EXPECT_EQ(answer_of(run({"layout", file.path(), "--json"}))["gap"], 0.0);
+}
+
 TEST(Layout, AlignsAndDrawsAPage) {
   const TemporaryFile file("id,lower,upper,size\n1,0,2,65\n2,1,3,1\n");
   const TemporaryDirectory directory;
