@@ -194,7 +194,7 @@ Command add_checkpoint(CLI::App* app) {
   app->description("Plan which states of a chain to store so that it can be reversed");
   add_checkpoint_options(*app, *request);
   return {app, [request] { return run_checkpoint(*request); }, false,
-          [request] { check(*request); }};
+          [app, request] { check(*app, *request); }};
 }
 
 }  // namespace espalier::cli

@@ -157,30 +157,16 @@ Remedy more_slots(const CheckpointRequest& request, std::int64_t count,
   return set_option("--levels", text);
 }
 
-void check(const CheckpointRequest& request) {
-  constexpr Edit::Kind drop = Edit::Kind::kDrop;
-  const bool alike = request.length || request.slots || !request.levels.empty() ||
-                     request.step || request.backward || request.online ||
-                     request.read_once || !request.step_times.empty();
-  if (!request.chain.empty() && alike) {
-    throw Refused(
-        "a CHAIN has its own steps and costs: --length, --slots, --levels, --step, "
-        "--step-times, --backward, --online and --read-once do not go with it",
-        {.edits = {{drop, "--length"},
-                   {drop, "--slots"},
-                   {drop, "--levels"},
-                   {drop, "--step"},
-                   {drop, "--step-times"},
-                   {drop, "--backward"},
-                   {drop, "--online"},
-                   {drop, "--read-once"}}});
-  }
-  if (!request.chain.empty()) return;
-  if (!request.memory.empty())
-    throw Refused("--memory needs a CHAIN", drop_option("--memory"));
-  if (!request.step_times.empty() && (request.length || request.step))
-    throw Refused("--step-times takes the place of --length and --step",
-                  {.edits = {{drop, "--length"}, {drop, "--step"}}});
+void check(const CLI::App& app, const CheckpointRequest& request) {
+  using Names = std::initializer_list<std::string_view>;
+  if (!request.chain.empty())
+    return refuse_given(app,
+                        Names{"--length", "--slots", "--levels", "--step", "--step-times",
+                              "--backward", "--online", "--read-once"},
+                        "a CHAIN has its own steps and costs");
+  refuse_given(app, Names{"--memory"}, "only for a CHAIN");
+  if (!request.step_times.empty())
+    refuse_given(app, Names{"--length", "--step"}, "--step-times takes the place of it");
   if (!request.length && request.step_times.empty())
     throw Refused("a CHAIN or --length is needed", some_length(request));
   constexpr std::int64_t kMostSteps = std::int64_t{1} << 62;

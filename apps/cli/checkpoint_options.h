@@ -31,7 +31,7 @@ struct CheckpointRequest {
 void add_checkpoint_options(CLI::App& app, CheckpointRequest& request);
 
 /// What is asked belongs together. @throws InvalidInput naming the option
-void check(const CheckpointRequest& request);
+void check(const CLI::App& app, const CheckpointRequest& request);
 
 /// What makes so many slots more: on one of the levels, if there are levels.
 [[nodiscard]] Remedy more_slots(const CheckpointRequest& request, std::int64_t count,

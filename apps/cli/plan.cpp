@@ -149,14 +149,12 @@ void check_input(const PlanCommand& command, const PlanInput& input) {
                     drop_option("--task-workers"));
     return;
   }
-  Remedy remedy;
-  if (command.assembly.kind) remedy.edits.push_back({Edit::Kind::kDrop, "--kind"});
+  std::vector<std::string> names;
+  if (command.assembly.kind) names.emplace_back("--kind");
   if (command.assembly.ordering != solver::OrderingKind::kAuto)
-    remedy.edits.push_back({Edit::Kind::kDrop, "--ordering"});
-  if (!remedy.empty())
-    throw Refused(fmt::format("plan: {} is for matrices; {} is a tree",
-                              remedy.edits.front().option, command.source.file),
-                  remedy);
+    names.emplace_back("--ordering");
+  refuse_options(names,
+                 fmt::format("only for matrices; {} is a tree", command.source.file));
 }
 
 PlanInput read_plan_input(PlanCommand& command) {

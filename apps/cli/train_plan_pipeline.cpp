@@ -11,6 +11,8 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "cli/interrupt.h"
 #include "cli/naming.h"
@@ -119,24 +121,17 @@ ChainQuestion chain_question(const PipelineRequest& request, Progress& progress)
   return question;
 }
 
-void check(const PipelineRequest& request) {
-  if (request.chain.empty()) {
-    if (!request.weights.empty())
-      throw Refused("--weights needs --chain", drop_option("--weights"));
-    return;
+void check(const CLI::App& app, const PipelineRequest& request) {
+  std::vector<std::string_view> names = {"--forward",      "--backward",
+                                         "--weight",       "--until-backward",
+                                         "--until-weight", "--persistent"};
+  if (!request.file.empty()) {
+    names.insert(names.begin(), {"--chain", "--weights", "--stages"});
+    return refuse_given(app, names, "a file of stages has its own");
   }
-  if (!request.file.empty())
-    throw Refused("a file of stages and --chain do not go together",
-                  {.edits = {{Edit::Kind::kDrop, "--chain"},
-                             {Edit::Kind::kDrop, "--weights"},
-                             {Edit::Kind::kDrop, "--stages"}}});
-  if (!request.forward.empty() || !request.backward.empty() || !request.weight.empty() ||
-      !request.until_backward.empty() || !request.until_weight.empty() ||
-      !request.persistent.empty())
-    throw Refused(
-        "a chain has its own times and sizes: --forward, --backward, --weight, "
-        "--until-backward, --until-weight and --persistent do not go with it",
-        without_stage_options(false));
+  constexpr std::string_view kOfChain[] = {"--weights"};
+  if (request.chain.empty()) return refuse_given(app, kOfChain, "only for a --chain");
+  refuse_given(app, names, "a chain has its own times and sizes");
   const PipelineForm one_each{PipelineScheme::kOneForwardOneBackward, 1};
   if (request.form && *request.form != one_each)
     throw Refused(
@@ -284,8 +279,8 @@ void check_sizes(const PipelineRequest& request, std::span<const PipelineStage> 
                   drop_option("--memory"));
 }
 
-Ending run_pipeline(const PipelineRequest& request) {
-  check(request);
+Ending run_pipeline(const CLI::App& app, const PipelineRequest& request) {
+  check(app, request);
   std::optional<Progress> progress(std::in_place, "reading");
   PipelineReport report;
   report.micro_batches = request.micro_batches;
@@ -330,9 +325,9 @@ Ending run_pipeline(const PipelineRequest& request) {
 Command add_train_plan_pipeline(CLI::App& train_plan) {
   auto request = std::make_shared<PipelineRequest>();
   CLI::App* app = add_pipeline_options(train_plan, *request);
-  return {app, [request]() -> Ending {
+  return {app, [app, request]() -> Ending {
             return naming(request->chain.empty() ? request->file : request->chain,
-                          [&] { return run_pipeline(*request); });
+                          [&] { return run_pipeline(*app, *request); });
           }};
 }
 

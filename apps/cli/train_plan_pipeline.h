@@ -43,9 +43,6 @@ struct PipelineRequest {
 [[nodiscard]] CLI::App* add_pipeline_options(CLI::App& train_plan,
                                              PipelineRequest& request);
 
-/// The times and sizes of stages do not go with something else; nor their number.
-[[nodiscard]] Remedy without_stage_options(bool stages);
-
 /// Without any size, micro-batches are counted.
 [[nodiscard]] bool is_sized(const PipelineRequest& request);
 

@@ -149,15 +149,6 @@ std::size_t count_of(const PipelineRequest& request) {
 
 }  // namespace
 
-Remedy without_stage_options(bool stages) {
-  Remedy remedy;
-  for (const char* option : {"--forward", "--backward", "--weight", "--until-backward",
-                             "--until-weight", "--persistent"})
-    remedy.edits.push_back({Edit::Kind::kDrop, option});
-  if (stages) remedy.edits.push_back({Edit::Kind::kDrop, "--stages"});
-  return remedy;
-}
-
 bool is_sized(const PipelineRequest& request) {
   return !request.file.empty() || !request.chain.empty() ||
          !request.until_backward.empty() || !request.until_weight.empty() ||
@@ -165,17 +156,7 @@ bool is_sized(const PipelineRequest& request) {
 }
 
 PipelineFile stages_of(const PipelineRequest& request) {
-  const bool options = request.stages || !request.forward.empty() ||
-                       !request.backward.empty() || !request.weight.empty() ||
-                       !request.until_backward.empty() || !request.until_weight.empty() ||
-                       !request.persistent.empty();
   if (!request.file.empty()) {
-    if (options)
-      throw Refused(
-          "a file of stages has their times and sizes: --stages, --forward, --backward, "
-          "--weight, --until-backward, --until-weight and --persistent do not go with "
-          "it",
-          without_stage_options(true));
     PipelineFile file = read_pipeline_file(request.file);
     file.transfer = request.transfer.value_or(file.transfer);
     return file;

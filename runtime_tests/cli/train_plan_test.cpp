@@ -176,7 +176,8 @@ TEST(TrainPlanPipeline, SaysWhatIsWrong) {
   refused({"pipeline", "--stages", "0"}, "--stages");
   refused({"pipeline", "--stages", "2", "--seed", "-1"},
           "--seed: '-1' is not a whole number from 0");
-  refused({"pipeline", "--stages", "2", "--weights", "1"}, "--weights needs --chain");
+  refused({"pipeline", "--stages", "2", "--weights", "1"},
+          "--weights: only for a --chain");
   refused({"pipeline", "/nowhere.csv"}, "/nowhere.csv");
   const TemporaryFile unknown("forward,backward,colour\n1,1,1\n");
   refused({"pipeline", unknown.path()}, ":1: 'colour' is none of forward");
@@ -192,7 +193,12 @@ TEST(TrainPlanPipeline, SaysWhatIsWrong) {
   refused({"pipeline", object.path()}, "stage 0: 'backward' is missing");
   const TemporaryFile broken(R"({"stages": [)");
   refused({"pipeline", broken.path()}, broken.path());
-  refused({"pipeline", unknown.path(), "--stages", "2"}, "do not go with it");
+  refused({"pipeline", unknown.path(), "--stages", "2"},
+          "--stages: a file of stages has its own");
+  refused({"pipeline", unknown.path(), "--forward", "2ms", "--persistent", "1MiB"},
+          "--forward, --persistent: a file of stages has its own\n");
+  refused({"pipeline", "--chain", "c", "--stages", "2", "--weight", "2ms"},
+          "--weight: a chain has its own times and sizes");
 }
 
 TEST(TrainPlanPipeline, RefusesInTheUnitThatWasGiven) {
