@@ -89,7 +89,8 @@ SquareMatrix whole_of(const Analysis& analysis, const PreparedMatrix& prepared) 
 // Of a singular block back substitution takes any solution, and only some of them leave
 // the other blocks one. The new analysis is in no bound that was given: without one only.
 bool Solver::Impl::join_blocks() {
-  if (analysis_.form.empty() || bound_ || !(singular() || facts_.perturbed)) return false;
+  if (analysis_.form.empty() || bound_ || !(singular() || pivots_.perturbed > 0))
+    return false;
   if (processes_) {
     if (!join_blocks_together()) return false;
   } else {

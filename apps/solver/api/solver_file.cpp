@@ -52,8 +52,9 @@ SystemFacts Solver::Impl::system_facts() const {
           .front_grids = options_.front_grids,
           .pivot_threshold = options_.pivot_threshold,
           .largest_entry = largest_entry_,
-          .pivots = facts_,
-          .counts = pivots_};
+          .pivots = pivots_,
+          .doubtful = doubtful_,
+          .null_vector = null_vector_};
 }
 
 Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options)
@@ -67,8 +68,9 @@ Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& o
   options_.of_transposed = saved.facts.of_transposed;
   options_.front_grids = saved.facts.front_grids;
   options_.pivot_threshold = saved.facts.pivot_threshold;
-  facts_ = saved.facts.pivots;
-  pivots_ = saved.facts.counts;
+  pivots_ = saved.facts.pivots;
+  doubtful_ = saved.facts.doubtful;
+  null_vector_ = saved.facts.null_vector;
 }
 
 std::unique_ptr<Solver::Impl> Solver::Impl::load(

@@ -117,7 +117,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] SpillFile::Counters spilled() const;
   [[nodiscard]] const Lease* lease() const { return lease_.get(); }
   [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
-  [[nodiscard]] std::int64_t null_space() const { return facts_.null_space; }
+  [[nodiscard]] std::int64_t null_space() const { return pivots_.null_space; }
   [[nodiscard]] const PivotStatistics& pivots() const { return pivots_; }
   [[nodiscard]] bool singular() const;
 
@@ -387,8 +387,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;
   Bytes factor_growth_ = 0, peak_resident_ = 0;
-  PivotFacts facts_;        // of the last factorise()
-  PivotStatistics pivots_;  // likewise
+  PivotStatistics pivots_;    // of the last factorise()
+  bool doubtful_ = false;     // likewise: some are so small that they may be rounding
+  bool null_vector_ = false;  // one was found: singular to working precision
 };
 
 }  // namespace espalier::solver

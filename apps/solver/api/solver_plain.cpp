@@ -28,8 +28,8 @@ bool Solver::Impl::may_solve_plainly(std::span<double> b, std::int32_t nrhs) con
          tree_.kind == FactorKind::kCholesky && !options_.estimate_errors &&
          analysis_.symbolic.kept() == 0 && prepared_.row_of.empty() &&
          prepared_.row_scale.empty() && analysis_.form.empty() &&
-         !analysis_.permuted.complex && facts_.null_space == 0 && !facts_.perturbed &&
-         !facts_.doubtful && !facts_.null_vector &&
+         !analysis_.permuted.complex && pivots_.null_space == 0 &&
+         pivots_.perturbed == 0 && !doubtful_ && !null_vector_ &&
          prepared_.structural_rank == analysis_.symbolic.size;
 }
 

@@ -306,10 +306,10 @@ void Solver::Impl::schur(std::span<double> block) const {
 // Worked on in the order and the scaling of the factor, given in those of the matrix.
 std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
   if (!factored_) throw InvalidInput("null_space_basis: factorise first");
-  if (facts_.perturbed)
+  if (pivots_.perturbed > 0)
     throw InvalidInput("null_space_basis: pivots were perturbed, it is not known");
   const auto n = static_cast<std::size_t>(vector_size());
-  const std::int64_t count = facts_.null_space * analysis_.permuted.parts();
+  const std::int64_t count = pivots_.null_space * analysis_.permuted.parts();
   std::vector<double> basis(n * static_cast<std::size_t>(count));
   if (basis.empty()) return basis;
   std::minstd_rand random(1);

@@ -121,7 +121,7 @@ BlockOperator Solver::Impl::factored(bool transposed, const std::function<void()
 }
 
 bool Solver::Impl::singular() const {
-  return facts_.null_space > 0 || facts_.null_vector ||
+  return pivots_.null_space > 0 || null_vector_ ||
          prepared_.structural_rank < analysis_.symbolic.size;
 }
 
@@ -171,10 +171,9 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
   pivots.negative += lacks / 2;
   // After perturbations what is small at a root may come of them: no estimate then.
   if (pivots.perturbed > 0) pivots.perturbed += std::exchange(pivots.null_space, 0);
-  facts_ = {.null_space = pivots.null_space,
-            .perturbed = pivots.perturbed > 0,
-            .doubtful = pivots.smallest <= doubtful_pivot()};
   pivots_ = pivots;
+  doubtful_ = pivots.smallest <= doubtful_pivot();
+  null_vector_ = false;
   return run;
 }
 
@@ -215,13 +214,13 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
     run = factorise_once(zero, progress);
   }
   for (int left = kTries; run && left > 0; --left) {
-    if (facts_.null_space == 0 && !facts_.perturbed && !facts_.doubtful) break;
+    if (pivots_.null_space == 0 && pivots_.perturbed == 0 && !doubtful_) break;
     const NullQuotient quotient = null_vector_quotient(ask);
-    facts_.null_vector = quotient.last <= kZeroQuotient;
+    null_vector_ = quotient.last <= kZeroQuotient;
     const double smallest = run->pivots.smallest;
-    if (facts_.null_vector) {
-      const bool taken = facts_.doubtful && quotient.first <= kZeroQuotient;
-      if (facts_.perturbed || !taken || lowered || left == 1) break;
+    if (null_vector_) {
+      const bool taken = doubtful_ && quotient.first <= kZeroQuotient;
+      if (pivots_.perturbed > 0 || !taken || lowered || left == 1) break;
       if (tree_.kind == FactorKind::kCholesky) {
         if (options_.kind) break;
         go_on_as_ldlt();
@@ -231,7 +230,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
     } else {
       const bool clear = quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
       const bool deficient = prepared_.structural_rank < analysis_.symbolic.size;
-      if (facts_.null_space == 0 || !clear || lowered || deficient) break;
+      if (pivots_.null_space == 0 || !clear || lowered || deficient) break;
       zero = 0;
       lowered = true;
     }
@@ -307,7 +306,7 @@ bool Solver::Impl::needs_estimate(std::span<const double> b, std::span<const dou
                                   const GivenUnknowns& given, double strict) const {
   if (options_.estimate_errors || strict > kExcused) return true;
   if (singular()) return false;  // not to be trusted as it is
-  if (facts_.perturbed || facts_.doubtful) return true;
+  if (pivots_.perturbed > 0 || doubtful_) return true;
   if (is_rough()) return true;
   if (is_huge(largest_modulus(x), largest_modulus(b))) return true;
   const auto parts = static_cast<std::size_t>(analysis_.permuted.parts());
@@ -322,7 +321,8 @@ bool Solver::Impl::is_huge(double x, double b) const {
 // What replaced a pivot must not be more than all there was in its row or column: the
 // factor, and whatever is estimated with it, knows nothing of that then.
 bool Solver::Impl::lost_a_row() const {
-  return facts_.perturbed && has_less_than(matrix(), 10 * pivot_options().perturbation);
+  return pivots_.perturbed > 0 &&
+         has_less_than(matrix(), 10 * pivot_options().perturbation);
 }
 
 // Where the factor is that of a matrix nearby, as one in single precision is, every solve
@@ -334,7 +334,7 @@ bool Solver::Impl::lost_a_row() const {
 void Solver::Impl::estimate(std::span<double> b, std::span<double> x, const Pass& pass,
                             const GivenUnknowns& given, Solution& solution) {
   const bool rough =
-      facts_.perturbed || facts_.doubtful || options_.precision == Precision::kSingle;
+      pivots_.perturbed > 0 || doubtful_ || options_.precision == Precision::kSingle;
   const std::int32_t basis =
       rough && least_basis(kind()) > 0 ? agree(estimating_basis(pass.most)) : 0;
   double unrefined = 0;  // the largest error that was left in the estimate's solves

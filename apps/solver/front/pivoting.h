@@ -28,14 +28,6 @@ struct PivotOptions {
   Bytes delay_reserve = std::numeric_limits<Bytes>::max();
 };
 
-/// What a factorisation leaves to those who judge its solutions.
-struct PivotFacts {
-  std::int64_t null_space = 0;  ///< PivotStatistics::null_space
-  bool perturbed = false;       ///< some pivots were
-  bool doubtful = false;        ///< some were so small that they may be rounding
-  bool null_vector = false;     ///< one was found: singular to working precision
-};
-
 /// Adds up what the pivots were, and keeps the earliest bad one. Safe from any thread.
 class PivotLog {
  public:

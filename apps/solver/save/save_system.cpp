@@ -25,7 +25,7 @@ enum Fact : std::uint8_t {
   kSize,
   kFactorEntries,
   kNullSpace,
-  kPerturbed,
+  kPerturbed,  // whether kPerturbedPivots is not 0: for earlier versions
   kDoubtful,
   kNullVector,
   kProcesses,
@@ -145,11 +145,9 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.workers = static_cast<std::int32_t>(facts[kWorkers]);
   checks.require(figures[kThreshold] >= 0 && figures[kLargestEntry] >= 0,
                  "pivot threshold");
-  result.counts = pivots_from(facts, checks);
-  result.pivots = {.null_space = facts[kNullSpace],
-                   .perturbed = facts[kPerturbed] != 0,
-                   .doubtful = facts[kDoubtful] != 0,
-                   .null_vector = facts[kNullVector] != 0};
+  result.pivots = pivots_from(facts, checks);
+  result.doubtful = facts[kDoubtful] != 0;
+  result.null_vector = facts[kNullVector] != 0;
   checks.require(facts[kProcesses] >= 1 && facts[kProcesses] <= kMostWorkers &&
                      facts[kProcess] >= 0 && facts[kProcess] < facts[kProcesses],
                  "number of processes");
@@ -267,14 +265,14 @@ std::vector<std::int64_t> counts_of(const SystemFacts& facts,
   counts[kSize] = symbolic.size;
   counts[kFactorEntries] = symbolic.factor_entries;
   counts[kNullSpace] = facts.pivots.null_space;
-  counts[kPerturbed] = facts.pivots.perturbed ? 1 : 0;
-  counts[kDoubtful] = facts.pivots.doubtful ? 1 : 0;
-  counts[kNullVector] = facts.pivots.null_vector ? 1 : 0;
-  counts[kDelayed] = facts.counts.delayed;
-  counts[kPerturbedPivots] = facts.counts.perturbed;
-  counts[kNegative] = facts.counts.negative;
-  counts[kTwoByTwo] = facts.counts.two_by_two;
-  counts[kNotDelayed] = facts.counts.not_delayed;
+  counts[kPerturbed] = facts.pivots.perturbed > 0 ? 1 : 0;
+  counts[kDoubtful] = facts.doubtful ? 1 : 0;
+  counts[kNullVector] = facts.null_vector ? 1 : 0;
+  counts[kDelayed] = facts.pivots.delayed;
+  counts[kPerturbedPivots] = facts.pivots.perturbed;
+  counts[kNegative] = facts.pivots.negative;
+  counts[kTwoByTwo] = facts.pivots.two_by_two;
+  counts[kNotDelayed] = facts.pivots.not_delayed;
   counts[kProcesses] = facts.processes;
   counts[kProcess] = facts.process;
   counts[kSave] = facts.save;

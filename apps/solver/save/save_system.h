@@ -7,7 +7,7 @@
 
 #include "espalier/model/schedule.h"
 #include "espalier/solver/options.h"
-#include "solver/front/pivoting.h"
+#include "espalier/solver/results.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/save/section_file.h"
 #include "solver/scaling/prepare.h"
@@ -26,8 +26,9 @@ struct SystemFacts {
   FrontGrids front_grids = FrontGrids::kNever;  ///< SolverOptions::front_grids
   double pivot_threshold = 0;
   double largest_entry = 0;
-  PivotFacts pivots;
-  PivotStatistics counts;                   ///< `smallest` is not kept
+  PivotStatistics pivots;                   ///< `smallest` is not kept
+  bool doubtful = false;                    ///< some may be rounding
+  bool null_vector = false;                 ///< one was found
   std::int32_t processes = 1, process = 0;  ///< parts of the save, and which one this is
   std::int64_t save = 0;                    ///< the same in all of them
 };
