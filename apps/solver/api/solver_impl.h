@@ -343,9 +343,11 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                    Solution& solution);
   [[nodiscard]] bool lost_a_row() const;
   void estimate(std::span<double> b, std::span<double> x, const Pass& pass,
-                const GivenUnknowns& given, Solution& solution);
-  [[nodiscard]] bool needs_estimate(std::span<const double> b, std::span<const double> x,
-                                    const GivenUnknowns& given, double strict) const;
+                const GivenUnknowns& given, double enough, Solution& solution);
+  [[nodiscard]] std::optional<double> wants_estimate(std::span<const double> b,
+                                                     std::span<const double> x,
+                                                     const GivenUnknowns& given,
+                                                     double strict) const;
   [[nodiscard]] bool is_huge(double x, double b) const;
   [[nodiscard]] bool leaves_a_part(std::span<const double> b, std::span<const double> x,
                                    Operation operation) const;

@@ -192,9 +192,9 @@ void Solver::Impl::give_solution(const Refined& one, const Pass& pass,
   }
   if (singular() && leaves_a_part(side, found, pass.operation))
     solution.doubts.backward_error = true;
-  if (needs_estimate(side, found, measuring.given, strict)) {
+  if (const auto enough = wants_estimate(side, found, measuring.given, strict)) {
     space.residuals = std::vector<double>();  // an estimate has their memory
-    estimate(side, found, pass, measuring.given, solution);
+    estimate(side, found, pass, measuring.given, *enough, solution);
   }
   // What was measured is the scaled solution; the given one may be beyond all numbers.
   if (!std::ranges::all_of(given, [](double each) { return std::isfinite(each); }))

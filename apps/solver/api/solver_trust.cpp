@@ -302,15 +302,19 @@ void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()
 // refinement small unknowns are lost beside large ones, however small the residual is.
 // Where that is so of the scaled unknowns, small ones may be the large ones of the
 // solution that was given.
-bool Solver::Impl::needs_estimate(std::span<const double> b, std::span<const double> x,
-                                  const GivenUnknowns& given, double strict) const {
-  if (options_.estimate_errors || strict > kExcused) return true;
-  if (singular()) return false;  // not to be trusted as it is
-  if (pivots_.perturbed > 0 || doubtful_) return true;
-  if (is_rough()) return true;
-  if (is_huge(largest_modulus(x), largest_modulus(b))) return true;
+// @return what the estimate need not tell from less; none: there is nothing to estimate
+std::optional<double> Solver::Impl::wants_estimate(std::span<const double> b,
+                                                   std::span<const double> x,
+                                                   const GivenUnknowns& given,
+                                                   double strict) const {
+  if (options_.estimate_errors || strict > kExcused) return 0;
+  if (singular()) return std::nullopt;  // not to be trusted as it is
+  if (pivots_.perturbed > 0 || doubtful_ || is_rough() ||
+      is_huge(largest_modulus(x), largest_modulus(b)))
+    return 0;
   const auto parts = static_cast<std::size_t>(analysis_.permuted.parts());
-  return hidden_by_scale(x, given, parts) > kMostHidden;
+  if (hidden_by_scale(x, given, parts) > kMostHidden) return kGoodForwardError;
+  return std::nullopt;
 }
 
 // By the norms of a solution and its right-hand side.
@@ -332,7 +336,8 @@ bool Solver::Impl::lost_a_row() const {
 // @param b, x   overwritten
 // @param given  of the solution that was refined
 void Solver::Impl::estimate(std::span<double> b, std::span<double> x, const Pass& pass,
-                            const GivenUnknowns& given, Solution& solution) {
+                            const GivenUnknowns& given, double enough,
+                            Solution& solution) {
   const bool rough =
       pivots_.perturbed > 0 || doubtful_ || options_.precision == Precision::kSingle;
   const std::int32_t basis =
@@ -364,14 +369,16 @@ void Solver::Impl::estimate(std::span<double> b, std::span<double> x, const Pass
                                         ? std::vector<double>()
                                         : map(other_of(pass.operation)).solution_scale();
   const std::span<const double> second = has_one_scale() ? given.scale : other;
-  ErrorEstimate one =
+  std::optional<ErrorEstimate> one =
       estimate_errors(matrix(), b, x, apply(transposed), apply(!transposed),
                       {.operation = pass.operation,
                        .row_scale = transposed ? given.scale : second,
-                       .column_scale = transposed ? second : given.scale});
+                       .column_scale = transposed ? second : given.scale,
+                       .enough = enough});
+  if (!one) return;
   const bool blind = lost_a_row() || unrefined > kUnrefined;
-  if (blind) one.forward_error_bound = kInfinity;
-  keep_worst(solution.errors, one);
+  if (blind) one->forward_error_bound = kInfinity;
+  keep_worst(solution.errors, *one);
 }
 
 // Of a singular matrix: whether b seems to have a part outside of its range. The error

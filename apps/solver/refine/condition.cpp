@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "espalier/model/error.h"
@@ -66,12 +67,27 @@ void weigh(const MatrixPart& matrix, Operation operation, std::span<const double
   for (std::size_t i = 0; i < b.size(); ++i) b[i] += std::abs(r[i]);
 }
 
+// Norm of the operator applied to random signs, times sqrt(n).
+double probe(std::int32_t n, const BlockOperator& apply) {
+  std::vector<double> block(static_cast<std::size_t>(n));
+  std::mt19937 random(n);
+  for (double& each : block) each = random() % 2 == 0 ? 1 : -1;
+  apply(block, 1);
+  double largest = 0;
+  for (const double each : block)
+    largest = std::isnan(each) ? kInfinity : std::max(largest, std::abs(each));
+  return std::sqrt(double(n)) * largest;
+}
+
 }  // namespace
 
-ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<double> b,
-                              std::span<const double> y, const BlockOperator& solve,
-                              const BlockOperator& solve_transposed,
-                              const ErrorEstimateOptions& options) {
+std::optional<ErrorEstimate> estimate_errors(const MatrixPart& matrix,
+                                             std::span<double> b,
+                                             std::span<const double> y,
+                                             const BlockOperator& solve,
+                                             const BlockOperator& solve_transposed,
+                                             const ErrorEstimateOptions& options) {
+  constexpr double kSure = 100;  // so many times what a probe says
   const std::int32_t n = matrix.here().vector_size();
   const bool transposed = options.operation == Operation::kTransposed;
   // op(A)^-1 = right op(B)^-1 left
@@ -89,13 +105,15 @@ ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<double> b,
   for (std::int32_t i = 0; i < n; ++i)
     x_norm = std::max(x_norm, std::abs(y[i]) * (right.empty() ? 1 : right[i]));
   weigh(matrix, options.operation, y, b);
+  const auto spread = sandwich(b, solve, right);  // of errors over the solution
+  if (options.enough > 0 && kSure * probe(n, spread) <= options.enough * x_norm)
+    return std::nullopt;
   ErrorEstimate estimate;
   estimate.condition_1norm =
       norm1(matrix, options) * estimate_norm1(n, sandwich(left, solve, right),
                                               sandwich(right, solve_transposed, left));
   // The infinity norm of M = C op(B)^-1 diag(weight) is the 1-norm of its transpose.
-  const double error =
-      estimate_norm1(n, sandwich(right, solve_transposed, b), sandwich(b, solve, right));
+  const double error = estimate_norm1(n, sandwich(right, solve_transposed, b), spread);
   estimate.forward_error_bound = error == 0 ? 0 : x_norm > 0 ? error / x_norm : kInfinity;
   return estimate;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "espalier/model/units.h"
@@ -15,6 +16,8 @@ struct ErrorEstimateOptions {
   /// Diagonals of R and C, positive; in the order of B; empty: ones. The same for
   /// either operation.
   std::span<const double> row_scale, column_scale;
+  /// A bound of the error that is good enough not to be known better; 0: none is.
+  double enough = 0;
 };
 
 /// Condition number, and bound of the error of a solution that was refined:
@@ -23,15 +26,18 @@ struct ErrorEstimateOptions {
 /// omega1 cond1 + omega2 cond2 of [ADD89], but for f. Both by estimate_norm1(), as good
 /// as the solves are. Collective where the matrix is a part of one.
 ///
+/// With `enough` a solve with random signs comes first: sqrt(n) times what it leaves is
+/// the bound in the mean, and a hundred times that is more than it but once in hundreds.
+///
+/// @return none: the bound is good enough
 /// @param b  overwritten
 /// @param y  not read any more when the first solve begins
 /// @param solve, solve_transposed  as estimate_norm1() has them, op(B)^-1 and op(B)^-T
 /// @par Memory  estimate_errors_bytes(), allocated inside
-[[nodiscard]] ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<double> b,
-                                            std::span<const double> y,
-                                            const BlockOperator& solve,
-                                            const BlockOperator& solve_transposed,
-                                            const ErrorEstimateOptions& options = {});
+[[nodiscard]] std::optional<ErrorEstimate> estimate_errors(
+    const MatrixPart& matrix, std::span<double> b, std::span<const double> y,
+    const BlockOperator& solve, const BlockOperator& solve_transposed,
+    const ErrorEstimateOptions& options = {});
 
 /// The most that estimate_errors() allocates: 12 n bytes or, with what `solve` takes
 /// meanwhile, 8.5 n bytes and a little.

@@ -43,7 +43,7 @@ ErrorEstimate estimate_of(const SquareMatrix& a, Vector b, const Vector& y,
                           const BlockOperator& solve,
                           const BlockOperator& solve_transposed,
                           const ErrorEstimateOptions& options = {}) {
-  return estimate_errors(a, b, y, solve, solve_transposed, options);
+  return estimate_errors(a, b, y, solve, solve_transposed, options).value();
 }
 
 SquareMatrix hilbert(std::int32_t n) {
@@ -248,6 +248,48 @@ TEST(EstimateErrors, IsNoMoreThanTheBoundItEstimates) {
     ASSERT_LE(found, truth * (1 + 1e-12)) << describe(a);
     ASSERT_GE(found, truth / 5) << describe(a);
   }
+}
+
+// One solve tells that a bound is good enough; where it is not, or nearly not, the
+// estimate is as without.
+TEST(EstimateErrors, AreNoneWhereAProbeFindsThemGoodEnough) {
+  std::mt19937 random(5);
+  int none = 0, some = 0;
+  for (int instance = 0; instance < 1000; ++instance) {
+    const Instance each = random_instance(random);
+    const std::int32_t n = each.b.size();
+    const Dense inverse = inverse_of(dense_of(each.b, each.operation));
+    if (inverse.size() == 0 || norm1(inverse) > 1e13) continue;
+    const Vector b = random_vector(random, n);
+    Vector y = b;
+    apply<double>(inverse, y);
+    if (max_of(y) == 0) continue;
+    const Dense transpose = transpose_of(inverse);
+    ErrorEstimateOptions options = each.options();
+    const ErrorEstimate whole = estimate_of(each.b, b, y, product_with(inverse),
+                                            product_with(transpose), options);
+    options.enough = std::pow(10., -draw(random, 8, 15));
+    int solves = 0;
+    const auto solve = [&](std::span<double> block, std::int32_t) {
+      apply<double>(inverse, block);
+      ++solves;
+    };
+    Vector side = b;
+    const auto found =
+        estimate_errors(each.b, side, y, solve, product_with(transpose), options);
+    if (!found) {
+      EXPECT_EQ(solves, 1);
+      ASSERT_LE(whole.forward_error_bound, options.enough) << describe(each.b);
+      ++none;
+      continue;
+    }
+    EXPECT_EQ(found->forward_error_bound, whole.forward_error_bound);
+    EXPECT_EQ(found->condition_1norm, whole.condition_1norm);
+    ASSERT_GE(whole.forward_error_bound, options.enough / (100. * n * n));
+    ++some;
+  }
+  EXPECT_GT(none, 200);
+  EXPECT_GT(some, 200);
 }
 
 TEST(EstimateErrors, KnowsTheConditionOfHilbertMatrices) {
