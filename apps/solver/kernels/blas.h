@@ -31,13 +31,6 @@ inline void gemm(Transpose ta, Transpose tb, Index m, Index n, Index k, float al
 }
 
 /// Lower triangle of C -= A A^T, of Hermitian entries A A^H.
-inline void syrk(Index n, Index k, const double* a, Index lda, double* c, Index ldc) {
-  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1, a, lda, 1, c, ldc);
-}
-inline void syrk(Index n, Index k, const float* a, Index lda, float* c, Index ldc) {
-  cblas_ssyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1, a, lda, 1, c, ldc);
-}
-
 inline void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, Transpose transpose, CBLAS_DIAG diag,
                  Index m, Index n, const double* a, Index lda, double* b, Index ldb) {
   cblas_dtrsm(CblasColMajor, side, uplo, transpose, diag, m, n, 1, a, lda, b, ldb);
@@ -123,25 +116,5 @@ ESPALIER_COMPLEX_BLAS(std::complex<float>, c)
 ESPALIER_COMPLEX_BLAS(HermitianEntry<double>, z)
 ESPALIER_COMPLEX_BLAS(HermitianEntry<float>, c)
 #undef ESPALIER_COMPLEX_BLAS
-
-template <class R>
-void syrk(Index n, Index k, const std::complex<R>* a, Index lda, std::complex<R>* c,
-          Index ldc) {
-  const std::complex<R> one(1), minus(-1);
-  if constexpr (sizeof(R) == sizeof(double))
-    cblas_zsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, &minus, a, lda, &one, c,
-                ldc);
-  else
-    cblas_csyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, &minus, a, lda, &one, c,
-                ldc);
-}
-template <class R>
-void syrk(Index n, Index k, const HermitianEntry<R>* a, Index lda, HermitianEntry<R>* c,
-          Index ldc) {
-  if constexpr (sizeof(R) == sizeof(double))
-    cblas_zherk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1, a, lda, 1, c, ldc);
-  else
-    cblas_cherk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1, a, lda, 1, c, ldc);
-}
 
 }  // namespace espalier::solver::kernels::blas

@@ -89,7 +89,7 @@ std::int32_t cholesky(std::int32_t n, T* a, std::int32_t lda) {
   T* const below = a + half;
   T* const corner = a + half + std::int64_t{half} * lda;
   solve_below(rest, half, a, lda, below, lda);
-  blas::syrk(rest, half, below, lda, corner, lda);
+  update_lower(rest, rest, half, below, lda, corner, lda);
   const auto failed = cholesky(rest, corner, lda);
   return failed ? failed + half : 0;
 }

@@ -15,7 +15,7 @@ namespace espalier::solver::kernels {
 ///
 /// @return 0, or the 1-based column whose pivot is not positive (or not a number); the
 ///         columns before it are factored then
-/// @par Cost  n^3 / 3 flops, recursive halves over solve_below() and syrk
+/// @par Cost  n^3 / 3 flops, recursive halves over solve_below() and update_lower()
 template <class T>
 std::int32_t cholesky(std::int32_t n, T* a, std::int32_t lda);
 

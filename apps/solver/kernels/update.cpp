@@ -1,7 +1,10 @@
 #include "solver/kernels/update.h"
 
+#include <type_traits>
+
 #include "espalier/model/error.h"
 #include "solver/kernels/blas.h"
+#include "solver/kernels/lower_product.h"
 #include "solver/kernels/unroll.h"
 #include "solver/matrix/multiversion.h"
 
@@ -58,6 +61,23 @@ void subtract_product(std::int32_t m, std::int32_t n, std::int32_t k, const T* a
              ldc);
 }
 
+// Of some hundred rows: whole groups of columns, then the others. @return false: it is to
+// be done otherwise
+template <class T>
+bool by_vectors(std::int32_t m, std::int32_t n, std::int32_t k, const T* a,
+                std::int32_t lda, const T* b, std::int32_t ldb, T* c, std::int32_t ldc) {
+  if constexpr (std::is_same_v<T, double>) {
+    const std::int32_t whole = n - n % kVectorColumns;
+    if (m > kVectorRows || !subtract_lower_product(m, whole, k, a, lda, b, ldb, c, ldc))
+      return false;
+    product_loops<T, true>(m - whole, n - whole, k, a + whole, lda, b + whole, ldb,
+                           c + std::int64_t{whole} * (ldc + 1), ldc);
+    return true;
+  } else {
+    return false;
+  }
+}
+
 // Lower triangle of the n x n C -= A B^T: halves down to tiles, which go through a
 // buffer.
 template <class T>
@@ -67,6 +87,7 @@ void subtract_triangle(std::int32_t n, std::int32_t k, const T* a, std::int32_t 
     product_loops<T, true>(n, n, k, a, lda, b, ldb, c, ldc);
     return;
   }
+  if (by_vectors(n, n, k, a, lda, b, ldb, c, ldc)) return;
   if (n <= kTile) {
     T tile[kTile * kTile];
     blas::gemm(CblasNoTrans, blas::kAcross<T>, n, n, k, T(1), a, lda, b, ldb, T(0), tile,
@@ -88,13 +109,7 @@ void subtract_triangle(std::int32_t n, std::int32_t k, const T* a, std::int32_t 
 template <class T>
 void update_lower(std::int32_t m, std::int32_t n, std::int32_t k, const T* a,
                   std::int32_t lda, T* c, std::int32_t ldc) {
-  if (m == 0 || n == 0 || k == 0) return;
-  if (std::int64_t{m} * n * k <= kLoopUpdate) {
-    product_loops<T, true>(m, n, k, a, lda, a, lda, c, ldc);
-    return;
-  }
-  blas::syrk(n, k, a, lda, c, ldc);
-  if (m > n) subtract_product(m - n, n, k, a + n, lda, a, lda, c + n, ldc);
+  update_lower_product(m, n, k, a, lda, a, lda, c, ldc);
 }
 
 template <class T>
@@ -106,6 +121,7 @@ void update_lower_product(std::int32_t m, std::int32_t n, std::int32_t k, const 
     product_loops<T, true>(m, n, k, a, lda, b, ldb, c, ldc);
     return;
   }
+  if (by_vectors(m, n, k, a, lda, b, ldb, c, ldc)) return;
   subtract_triangle(n, k, a, lda, b, ldb, c, ldc);
   if (m > n) subtract_product(m - n, n, k, a + n, lda, b, ldb, c + n, ldc);
 }
