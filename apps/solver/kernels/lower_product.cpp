@@ -31,7 +31,7 @@ template <class V>
   std::memcpy(&x, at, sizeof x);
 }
 
-// Sums of k products of so many vectors of rows with columns; from C - and to it.
+// C -= A B^T of so many vectors of rows and so many columns.
 template <class V, int kVectors, int kColumns>
 [[gnu::always_inline]] inline void subtract_tile(std::int32_t k, const double* a,
                                                  std::int64_t lda, const double* b,
@@ -65,8 +65,8 @@ template <class V, int kTiles>
                                                         c + j * ldc, ldc);
 }
 
-// Rows of a tile of which some are not in C: `first` is the first row that each column
-// has, on the diagonal its own.
+// A tile of which C has so many rows, and on the diagonal those from each column's own
+// on.
 template <class V>
 [[gnu::always_inline]] inline void subtract_edge(std::int32_t k, const double* a,
                                                  std::int64_t lda, const double* b,
@@ -111,11 +111,8 @@ template <class V, int kTiles>
 using Subtract = void (*)(const Operands&);
 Subtract best_of_processor(bool half) {
   __builtin_cpu_init();
-  if (!half && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-    return subtract_by_wide;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return subtract_by_half;
+  if (!half && __builtin_cpu_supports("x86-64-v4")) return subtract_by_wide;
+  if (__builtin_cpu_supports("x86-64-v3")) return subtract_by_half;
   return nullptr;
 }
 
