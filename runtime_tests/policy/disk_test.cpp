@@ -83,7 +83,7 @@ TEST_F(WithADisk, NothingIsWrittenAheadOfNeed) {
 
 // The disk is there and not needed: released data are seen to be free, also those that no
 // task worked on any more, of which StarPU 1.4 tells nobody.
-// StarPU 1.3 aborts when such data are invalidated, and it has a disk.
+// StarPU aborts when such data are invalidated, and it has a disk.
 TEST_F(WithADisk, DataThatAreNotUsedForAWhileMayBeInvalidated) {
   const Ended ended = run("3MiB", std::string(WONT_USE_PROGRAM) + " 8 20");
   EXPECT_EQ(ended.status, 0) << ended.output;

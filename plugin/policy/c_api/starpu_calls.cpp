@@ -17,13 +17,11 @@ ESPALIER_API void starpu_malloc_set_align(size_t alignment) {
   espalier::policy::align_blocks(alignment);
 }
 
-// StarPU 1.3 follows this hint by copying the datum to the disks after it has been
-// released, when another task may write, invalidate or free it, and then aborts.
-#if STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION == 3
+// StarPU follows this hint by copying the datum to the disks after it has been released,
+// when another task may write, invalidate or free it, and then aborts (1.3 and 1.4).
 ESPALIER_API void starpu_data_wont_use(starpu_data_handle_t handle) {
   ESPALIER_NEXT(starpu_data_wont_use);
   if (!espalier::policy::spills()) next_one(handle);
 }
-#endif
 
 }  // extern "C"
