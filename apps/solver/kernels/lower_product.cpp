@@ -10,8 +10,8 @@
 namespace espalier::solver::kernels {
 namespace {
 
-constexpr std::int32_t kSide = kVectorColumns;  // rows of a tile, columns of a strip
-constexpr std::int32_t kMostSum = 256;          // products added up
+constexpr std::int32_t kSide = 8;       // rows of a tile, columns of a strip
+constexpr std::int32_t kMostSum = 256;  // products added up
 
 typedef double Wide [[gnu::vector_size(64)]];
 typedef double Half [[gnu::vector_size(32)]];
@@ -31,25 +31,29 @@ template <class V>
   std::memcpy(&x, at, sizeof x);
 }
 
-// C -= A B^T of so many vectors of rows and so many columns.
+// C -= A B^T of so many vectors of rows and so many columns: the products are added up by
+// themselves, as gemm does, since C may be far larger than they are.
 template <class V, int kVectors, int kColumns>
 [[gnu::always_inline]] inline void subtract_tile(std::int32_t k, const double* a,
                                                  std::int64_t lda, const double* b,
                                                  std::int64_t ldb, double* c,
                                                  std::int64_t ldc) {
   constexpr int kLength = sizeof(V) / sizeof(double);
-  V sum[kColumns][kVectors];
-  for (int j = 0; j < kColumns; ++j)
-    for (int v = 0; v < kVectors; ++v) load(sum[j][v], c + j * ldc + v * kLength);
+  V sum[kColumns][kVectors] = {};
   for (std::int32_t q = 0; q < k; ++q) {
     V rows[kVectors];
     for (int v = 0; v < kVectors; ++v) load(rows[v], a + q * lda + v * kLength);
     for (int j = 0; j < kColumns; ++j)
-      for (int v = 0; v < kVectors; ++v) sum[j][v] -= rows[v] * b[j + q * ldb];
+      for (int v = 0; v < kVectors; ++v) sum[j][v] += rows[v] * b[j + q * ldb];
   }
   for (int j = 0; j < kColumns; ++j)
-    for (int v = 0; v < kVectors; ++v)
-      std::memcpy(c + j * ldc + v * kLength, &sum[j][v], sizeof(V));
+    for (int v = 0; v < kVectors; ++v) {
+      double* const place = c + j * ldc + v * kLength;
+      V entries;
+      load(entries, place);
+      entries -= sum[j][v];
+      std::memcpy(place, &entries, sizeof(V));
+    }
 }
 
 // A strip of 8 columns, so many rows.
@@ -71,34 +75,51 @@ template <class V>
 [[gnu::always_inline]] inline void subtract_edge(std::int32_t k, const double* a,
                                                  std::int64_t lda, const double* b,
                                                  std::int64_t ldb, bool diagonal,
-                                                 std::int32_t rows, double* c,
-                                                 std::int64_t ldc) {
+                                                 std::int32_t rows, std::int32_t columns,
+                                                 double* c, std::int64_t ldc) {
   double tile[kSide * kSide] = {};
   subtract_rows<V, 1>(k, a, lda, b, ldb, tile, kSide);
-  for (std::int32_t j = 0; j < kSide; ++j)
+  for (std::int32_t j = 0; j < columns; ++j)
     for (std::int32_t i = diagonal ? j : 0; i < rows; ++i)
       c[i + j * ldc] += tile[i + j * kSide];
 }
 
+// Rows that fill no tile, zeros after them.
+[[gnu::always_inline]] inline void copy_ends(std::int32_t rows, std::int32_t k,
+                                             const double* a, std::int64_t lda,
+                                             double* ends) {
+  for (std::int32_t q = 0; rows > 0 && q < k; ++q)
+    for (std::int32_t i = 0; i < kSide; ++i)
+      ends[i + q * kSide] = i < rows ? a[i + q * lda] : 0;
+}
+
 template <class V, int kTiles>
 [[gnu::always_inline]] inline void subtract(const Operands& o) {
-  const std::int32_t last = o.m % kSide, full = o.m - last;
-  double ends[kSide * kMostSum];
-  for (std::int32_t q = 0; last > 0 && q < o.k; ++q)
-    for (std::int32_t i = 0; i < kSide; ++i)
-      ends[i + q * kSide] = i < last ? o.a[full + i + q * o.lda] : 0;
-  for (std::int32_t j = 0; j < o.n; j += kSide) {
+  const std::int32_t last = o.m % kSide, full = o.m - last, rest = o.n % kSide;
+  double ends[kSide * kMostSum], columns[kSide * kMostSum];
+  copy_ends(last, o.k, o.a + full, o.lda, ends);
+  std::int32_t j = 0;
+  for (; j + kSide <= o.n; j += kSide) {
     const double* const b = o.b + j;
     double* const c = o.c + j * o.ldc;
-    subtract_edge<V>(o.k, o.a + j, o.lda, b, o.ldb, true, kSide, c + j, o.ldc);
+    subtract_edge<V>(o.k, o.a + j, o.lda, b, o.ldb, true, kSide, kSide, c + j, o.ldc);
     std::int32_t i = j + kSide;
     for (; i + kTiles * kSide <= full; i += kTiles * kSide)
       subtract_rows<V, kTiles>(o.k, o.a + i, o.lda, b, o.ldb, c + i, o.ldc);
     for (; i < full; i += kSide)
       subtract_rows<V, 1>(o.k, o.a + i, o.lda, b, o.ldb, c + i, o.ldc);
     if (last > 0)
-      subtract_edge<V>(o.k, ends, kSide, b, o.ldb, false, last, c + full, o.ldc);
+      subtract_edge<V>(o.k, ends, kSide, b, o.ldb, false, last, kSide, c + full, o.ldc);
   }
+  if (rest == 0) return;
+  copy_ends(rest, o.k, o.b + j, o.ldb, columns);
+  double* const c = o.c + j * o.ldc;
+  for (std::int32_t i = j; i < full; i += kSide)
+    subtract_edge<V>(o.k, o.a + i, o.lda, columns, kSide, i == j, kSide, rest, c + i,
+                     o.ldc);
+  if (last > 0)
+    subtract_edge<V>(o.k, ends, kSide, columns, kSide, full == j, last, rest, c + full,
+                     o.ldc);
 }
 
 [[gnu::target("arch=x86-64-v4")]] void subtract_by_wide(const Operands& operands) {
@@ -123,7 +144,7 @@ bool subtract_lower_product(std::int32_t m, std::int32_t n, std::int32_t k,
                             std::int32_t ldb, double* c, std::int32_t ldc, bool half) {
   static const Subtract best = best_of_processor(false), narrow = best_of_processor(true);
   const Subtract taken = half ? narrow : best;
-  if (taken == nullptr || k > kMostSum || n % kSide != 0) return false;
+  if (taken == nullptr || k > kMostSum) return false;
   taken({m, n, k, a, lda, b, ldb, c, ldc});
   return true;
 }

@@ -4,8 +4,6 @@
 
 namespace espalier::solver::kernels {
 
-/// Columns that are taken together.
-inline constexpr std::int32_t kVectorColumns = 8;
 /// Rows of a trapezoid up to which subtract_lower_product() beats calls of BLAS.
 inline constexpr std::int32_t kVectorRows = 256;
 
@@ -16,10 +14,11 @@ inline constexpr std::int32_t kVectorRows = 256;
 ///
 ///   1. rows that fill no tile of 8 are copied, with zeros after them
 ///   2. of each 8 columns: the tile on the diagonal, tiles below it, those last rows
+///   3. the columns that are left likewise, by a copy of their rows of B
 ///
-/// A is m x k, B n x k, n a multiple of 8.
+/// A is m x k, B n x k.
 /// @param half  by AVX2 also where AVX-512 is
-/// @return false: not for such a processor, n or k; nothing is done then
+/// @return false: not for such a processor, or k; nothing is done then
 /// @par Cost  k (2 m - n) n flops
 [[nodiscard]] bool subtract_lower_product(std::int32_t m, std::int32_t n, std::int32_t k,
                                           const double* a, std::int32_t lda,

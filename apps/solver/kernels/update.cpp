@@ -61,21 +61,14 @@ void subtract_product(std::int32_t m, std::int32_t n, std::int32_t k, const T* a
              ldc);
 }
 
-// Of some hundred rows: whole groups of columns, then the others. @return false: it is to
-// be done otherwise
+// @return false: it is to be done otherwise
 template <class T>
 bool by_vectors(std::int32_t m, std::int32_t n, std::int32_t k, const T* a,
                 std::int32_t lda, const T* b, std::int32_t ldb, T* c, std::int32_t ldc) {
-  if constexpr (std::is_same_v<T, double>) {
-    const std::int32_t whole = n - n % kVectorColumns;
-    if (m > kVectorRows || !subtract_lower_product(m, whole, k, a, lda, b, ldb, c, ldc))
-      return false;
-    product_loops<T, true>(m - whole, n - whole, k, a + whole, lda, b + whole, ldb,
-                           c + std::int64_t{whole} * (ldc + 1), ldc);
-    return true;
-  } else {
+  if constexpr (std::is_same_v<T, double>)
+    return m <= kVectorRows && subtract_lower_product(m, n, k, a, lda, b, ldb, c, ldc);
+  else
     return false;
-  }
 }
 
 // Lower triangle of the n x n C -= A B^T: halves down to tiles, which go through a

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "random_entries.h"
@@ -83,7 +82,7 @@ TEST_F(LowerProduct, OfOnesByHand) {
 TEST_F(LowerProduct, MatchesPlainLoops) {
   for (const bool half : {false, true})
     for (int instance = 0; instance < 400; ++instance) {
-      const std::int32_t n = 8 * draw(0, 6), m = n + draw(0, 60);
+      const std::int32_t n = draw(0, 50), m = n + (draw(0, 2) == 0 ? 0 : draw(0, 60));
       Instance one = draw_instance(m, n, draw(0, 9) == 0 ? draw(0, 256) : draw(0, 20));
       const Instance before = one;
       if (!one.subtract(half)) GTEST_SKIP() << "not for this processor";
@@ -92,14 +91,12 @@ TEST_F(LowerProduct, MatchesPlainLoops) {
     }
 }
 
-TEST_F(LowerProduct, IsNotForOtherColumnsNorForMoreProducts) {
-  for (const auto& [n, k] : {std::pair(12, 4), std::pair(8, 257)}) {
-    Instance one = draw_instance(20, n, k);
-    const std::vector<double> before = one.c;
-    EXPECT_FALSE(one.subtract(false));
-    for (std::size_t at = 0; at < before.size(); ++at)
-      EXPECT_TRUE(one.c[at] == before[at] || std::isnan(before[at]));
-  }
+TEST_F(LowerProduct, IsNotForMoreProducts) {
+  Instance one = draw_instance(20, 8, 257);
+  const std::vector<double> before = one.c;
+  EXPECT_FALSE(one.subtract(false));
+  for (std::size_t at = 0; at < before.size(); ++at)
+    EXPECT_TRUE(one.c[at] == before[at] || std::isnan(before[at]));
 }
 
 }  // namespace TEST_SOURCE
