@@ -62,24 +62,28 @@ template <class T>
   return Real(std::min(bound, double(std::numeric_limits<Real>::max())));
 }
 
-/// Rows of all segments, of so many columns each.
-template <class T>
-[[nodiscard]] std::int64_t entries_of(std::span<const RowSegment<T>> segments,
-                                      std::int32_t columns) {
-  std::int64_t rows = 0;
-  for (const RowSegment<T>& segment : segments) rows += segment.rows;
-  return rows * columns;
-}
-
-/// The rows of segments := those that stand one segment after the other, each
-/// column-major with as many rows as it has.
-template <class T>
-void put_rows(std::span<const RowSegment<T>> segments, std::int32_t columns,
-              const T* from) {
+/// Rows of segments := what divide(segment, side) makes of them there, column-major with
+/// as many rows as the segment has, if it says of each that it is good.
+/// @param scratch  room for all of them; with less they are not good either
+/// @return whether all were; else they are as before
+template <class T, class Divide>
+[[nodiscard]] bool divide_rows(std::span<const RowSegment<T>> segments,
+                               std::int32_t columns, std::span<T> scratch,
+                               const Divide& divide) {
+  std::int64_t room = std::ssize(scratch);
+  for (const RowSegment<T>& rows : segments) room -= std::int64_t{columns} * rows.rows;
+  if (room < 0) return false;
+  T* side = scratch.data();
   for (const RowSegment<T>& rows : segments) {
-    copy_columns(rows.rows, columns, from, rows.rows, rows.data, rows.leading);
-    from += std::int64_t{columns} * rows.rows;
+    if (!divide(rows, side)) return false;
+    side += std::int64_t{columns} * rows.rows;
   }
+  side = scratch.data();
+  for (const RowSegment<T>& rows : segments) {
+    copy_columns(rows.rows, columns, side, rows.rows, rows.data, rows.leading);
+    side += std::int64_t{columns} * rows.rows;
+  }
+  return true;
 }
 
 /// Factors the symmetric matrix in inner.lower (full square, order inner.count) with

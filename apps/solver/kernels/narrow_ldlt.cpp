@@ -125,8 +125,7 @@ std::optional<PivotCounts> factor_narrow_ldlt(const PivotBlock<T>& block,
                                               const PivotRule& rule,
                                               std::span<T> scratch) {
   const std::int32_t w = block.width;
-  if (w > kNarrow || entries_of(block.below, w) > std::ssize(scratch))
-    return std::nullopt;
+  if (w > kNarrow) return std::nullopt;
   const auto bound = in_precision<T>(1 / rule.threshold);
   NarrowLdlt<T> f;
   f.width = w;
@@ -134,16 +133,14 @@ std::optional<PivotCounts> factor_narrow_ldlt(const PivotBlock<T>& block,
   for (std::int32_t k = 0, taken = 0; k < w; k += taken)
     if (taken = take_pivot(f, k, rule.tiny, bound); taken == 0) return std::nullopt;
   write_ones(f);
-  T* side = scratch.data();
-  for (const RowSegment<T>& segment : block.below) {
-    const std::int32_t m = segment.rows;
-    copy_columns(m, w, segment.data, segment.leading, side, m);
+  const auto divide = [&](const RowSegment<T>& rows, T* side) {
+    const std::int32_t m = rows.rows;
+    copy_columns(m, w, rows.data, rows.leading, side, m);
     solve_below_unit(m, w, f.lower, w, side, m);
     divide_columns(m, w, f.d, side, m);
-    if (first_over(m, w, side, m, double(bound)) < w) return std::nullopt;
-    side += std::int64_t{w} * m;
-  }
-  put_rows(block.below, w, scratch.data());
+    return first_over(m, w, side, m, double(bound)) == w;
+  };
+  if (!divide_rows(block.below, w, scratch, divide)) return std::nullopt;
   for (std::int32_t j = 0; j < w; ++j)
     std::copy(f.column(j) + j, f.column(j) + w,
               block.diagonal + j * (std::int64_t{block.leading} + 1));

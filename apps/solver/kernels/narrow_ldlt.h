@@ -11,10 +11,9 @@ namespace espalier::solver::kernels {
 /// they are, of one column or of two neighbours: most blocks of small fronts. Without the
 /// search, copies and exchanges that wider blocks are worth.
 ///
-///   1. the diagonal block, on the side: a pivot of one column is at least alpha [BP71]
-///   of
-///      the largest entry under it in the block; where it is less, and that entry is the
-///      neighbour's, the two are a pivot with an eigenvalue of either sign
+///   1. the diagonal block, on the side: a pivot of one column is alpha [BP71] times the
+///      largest entry under it in the block or more; where it is less, and that entry is
+///      the neighbour's, the two are a pivot with an eigenvalue of either sign
 ///   2. the rows of L below it, on the side, within the bound
 ///   3. both are put in place
 ///

@@ -133,19 +133,16 @@ template <class T>
 std::optional<PivotCounts> factor_narrow_lu(const PivotBlock<T>& block,
                                             const PivotRule& rule, std::span<T> scratch) {
   const std::int32_t w = block.width;
-  if (w > kNarrow || entries_of(block.below, w) > std::ssize(scratch))
-    return std::nullopt;
+  if (w > kNarrow) return std::nullopt;
   const auto bound = in_precision<T>(1 / rule.threshold);
   NarrowFactors<T> f;
   f.width = w;
   copy_columns(w, w, block.diagonal, block.leading, f.lu, w);
   if (!eliminate_in_place(f, rule.tiny, preferred_part(rule), bound)) return std::nullopt;
-  T* side = scratch.data();
-  for (const RowSegment<T>& segment : block.below) {
-    if (!rows_of_l(f, bound, segment, side)) return std::nullopt;
-    side += std::int64_t{w} * segment.rows;
-  }
-  put_rows(block.below, w, scratch.data());
+  const auto divide = [&](const RowSegment<T>& rows, T* side) {
+    return rows_of_l(f, bound, rows, side);
+  };
+  if (!divide_rows(block.below, w, scratch, divide)) return std::nullopt;
   copy_columns(w, w, f.lu, w, block.diagonal, block.leading);
   for (const RowSegment<T>& segment : block.right) solve_right_of(f, segment);
   std::iota(block.row_order, block.row_order + w, 0);
