@@ -179,8 +179,9 @@ void report_result(Report& report, const SolveOptions& options, const SolveRun& 
   report.count("gmres_steps", refinement.gmres_steps > 0 ? "steps of GMRES" : "",
                refinement.gmres_steps);
   if (run.solution.errors) {
-    report.number("condition_1norm", "condition number, estimated",
-                  run.solution.errors->condition_1norm);
+    if (run.solution.errors->condition_1norm > 0)
+      report.number("condition_1norm", "condition number, estimated",
+                    run.solution.errors->condition_1norm);
     report.number("forward_error_bound", "bound of the error, estimated",
                   run.solution.errors->forward_error_bound);
   }
@@ -220,11 +221,13 @@ std::vector<std::string> reasons(const SolveOptions& options, const Solver& solv
   if (doubts.backward_error)
     list.push_back(fmt::format("the solution is not to be trusted: backward error {:.1e}",
                                run.solution.refinement.backward_error));
-  if (doubts.forward_error)
+  if (doubts.forward_error) {
+    const double condition = run.solution.errors->condition_1norm;
     list.push_back(fmt::format(
-        "the solution is not to be trusted: its error may be {:.1e} of it "
-        "(condition number {:.1e})",
-        run.solution.errors->forward_error_bound, run.solution.errors->condition_1norm));
+        "the solution is not to be trusted: its error may be {:.1e} of it{}",
+        run.solution.errors->forward_error_bound,
+        condition > 0 ? fmt::format(" (condition number {:.1e})", condition) : ""));
+  }
   return list;
 }
 

@@ -180,7 +180,7 @@ void BlockAssembly<T>::take_memory(std::span<const std::byte> place) {
     const auto [from, to] =
         context_.tree.nodes[node_].units_of(begin, begin + std::ssize(place));
     buffer->fill(from, std::min(to, buffer->size()),
-                 shared_ ? PageBuffer::Content::kZeros : PageBuffer::Content::kAny);
+                 shared_ ? PageBuffer::Content::kZeros : PageBuffer::Content::kUntouched);
   }
 }
 

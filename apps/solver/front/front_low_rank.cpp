@@ -121,7 +121,7 @@ std::span<const std::byte> Front<T>::put_together(std::int32_t block) {
     solver::put_together<T>(
         tiles, column, of_panel ? storage_.panel[0] : storage_.contribution[0],
         PageBuffer(tiles.column_entries(column) * static_cast<Bytes>(sizeof(T)),
-                   context_.meter, context_.pool, PageBuffer::Content::kAny));
+                   context_.meter, context_.pool, PageBuffer::Content::kUntouched));
   }
   return std::as_bytes(block_column(storage_, block).entries(0));
 }

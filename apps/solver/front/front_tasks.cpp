@@ -70,7 +70,7 @@ template <class T>
 void allocate_node(const FrontContext<T>& context, std::int32_t node) {
   const AssemblyTree::Node& sizes = context.tree.nodes[node];
   const auto content =  // BlockAssembly clears what it assembles
-      sizes.tiled ? PageBuffer::Content::kAny : PageBuffer::Content::kZeros;
+      sizes.tiled ? PageBuffer::Content::kUntouched : PageBuffer::Content::kZeros;
   const bool in_turn = sizes.early_last >= 0;
   take_panels(context, node, sizes.by_blocks || in_turn, content);
   if (in_turn) context.factor.storage[node].fill(0, sizes.early_factor_bytes);

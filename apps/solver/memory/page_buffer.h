@@ -44,8 +44,7 @@ class MemoryMeter {
 /// resident from the start.
 ///
 /// A buffer that was reserve()d has no memory yet: fill() and drain() bring and take it
-/// page by page. Its calls must not run at the same time. Memory of any content may be
-/// fresh pages that the system has yet to find; whoever writes first waits for it.
+/// page by page. Calls that run at the same time must be of pages that do not meet.
 class PageBuffer {
  public:
   using Content = PagePool::Content;
@@ -58,7 +57,7 @@ class PageBuffer {
                       Content content = Content::kZeros);
   /// Of any content, from the system.
   [[nodiscard]] static PageBuffer unset(Bytes bytes) {
-    return PageBuffer(bytes, nullptr, nullptr, Content::kAny);
+    return PageBuffer(bytes, nullptr, nullptr, Content::kUntouched);
   }
   /// Address space only.
   [[nodiscard]] static PageBuffer reserve(Bytes bytes, MemoryMeter* meter,

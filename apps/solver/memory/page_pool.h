@@ -54,9 +54,8 @@ class PagePool {
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  /// Memory of whole pages, which counts as resident; zeros are. Of any content huge
-  /// pages may be those that the system finds when they are first written to, so that the
-  /// threads that do so wait for them side by side. @throws Error when the system refuses
+  /// Memory of whole pages, which counts as resident. @throws Error when the system
+  /// refuses
   [[nodiscard]] std::byte* take(Bytes bytes, Content content = Content::kZeros);
   /// The same at an address that reserve_pages() has reserved.
   void take_at(std::byte* at, Bytes bytes, Content content = Content::kZeros);

@@ -88,19 +88,24 @@ bool SystemPages::huge_is_cheaper() const {
 
 std::vector<std::span<std::byte>> SystemPages::take(std::byte* at, Bytes bytes,
                                                     PageContent content) {
-  const bool touched = content == PageContent::kZeros;
+  const bool touched = content != PageContent::kUntouched;
   std::vector<std::span<std::byte>> parts;
   std::optional<bool> last;
   while (bytes > 0) {
     const PageChoice::Step step = next(bytes, to_huge_page(at), touched);
+    std::byte* const place = step.aside ? reserve_pages(step.bytes) : at;
     // What others run meanwhile is not the pages' price.
     const Seconds start = step.priced ? thread_seconds() : 0;
-    step.huge ? map_huge(at, step.bytes) : populate_pages(at, step.bytes);
-    if (step.priced || (step.huge && touched)) touch_pages(at, step.bytes);
+    step.huge ? map_huge(place, step.bytes) : populate_pages(place, step.bytes);
+    if (step.priced || (step.huge && touched)) touch_pages(place, step.bytes);
     if (step.priced) {
       const Seconds taken = thread_seconds() - start;
       const std::scoped_lock lock(mutex_);
       choice_.paid(step, taken);
+    }
+    if (step.aside) {
+      unmap_pages(place, step.bytes);
+      continue;
     }
     const auto size = static_cast<std::size_t>(step.bytes);
     if (last == step.huge)

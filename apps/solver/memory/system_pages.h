@@ -11,8 +11,10 @@
 
 namespace espalier::solver {
 
-/// Of memory that is handed out.
-enum class PageContent : std::int8_t { kZeros, kAny };
+/// Of memory that is handed out: all zeros; anything; anything, and huge pages may be
+/// those that the system finds when they are first written to, so that the threads that
+/// do so wait for them side by side.
+enum class PageContent : std::int8_t { kZeros, kAny, kUntouched };
 
 /// Address space of whole pages without memory; of a huge page's bytes or more it begins
 /// where one may, if there is room. @throws Error when the system refuses
@@ -34,9 +36,7 @@ class SystemPages {
   /// What is learned of prices serves all that share it.
   [[nodiscard]] static SystemPages& of_process();
 
-  /// Memory, all zeros, at an address that was reserved. Of any content huge pages may be
-  /// those that the system finds when they are first written to, so that the threads that
-  /// do so wait for them side by side.
+  /// Memory, all zeros, at an address that was reserved.
   /// @return  its parts of one kind of pages, in order: a mapping each
   /// @throws Error when the system refuses
   std::vector<std::span<std::byte>> take(std::byte* at, Bytes bytes, PageContent content);

@@ -106,14 +106,17 @@ std::optional<ErrorEstimate> estimate_errors(const MatrixPart& matrix,
     x_norm = std::max(x_norm, std::abs(y[i]) * (right.empty() ? 1 : right[i]));
   weigh(matrix, options.operation, y, b);
   const auto spread = sandwich(b, solve, right);  // of errors over the solution
-  if (options.enough > 0 && kSure * probe(n, spread) <= options.enough * x_norm)
-    return std::nullopt;
+  const bool verdict = options.enough > 0;        // is all that matters
+  const double enough = verdict ? options.enough * x_norm : kInfinity;
+  if (verdict && kSure * probe(n, spread) <= enough) return std::nullopt;
   ErrorEstimate estimate;
-  estimate.condition_1norm =
-      norm1(matrix, options) * estimate_norm1(n, sandwich(left, solve, right),
-                                              sandwich(right, solve_transposed, left));
+  if (!verdict)
+    estimate.condition_1norm =
+        norm1(matrix, options) * estimate_norm1(n, sandwich(left, solve, right),
+                                                sandwich(right, solve_transposed, left));
   // The infinity norm of M = C op(B)^-1 diag(weight) is the 1-norm of its transpose.
-  const double error = estimate_norm1(n, sandwich(right, solve_transposed, b), spread);
+  const double error =
+      estimate_norm1(n, sandwich(right, solve_transposed, b), spread, enough);
   estimate.forward_error_bound = error == 0 ? 0 : x_norm > 0 ? error / x_norm : kInfinity;
   return estimate;
 }

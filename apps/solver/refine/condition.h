@@ -16,7 +16,8 @@ struct ErrorEstimateOptions {
   /// Diagonals of R and C, positive; in the order of B; empty: ones. The same for
   /// either operation.
   std::span<const double> row_scale, column_scale;
-  /// A bound of the error that is good enough not to be known better; 0: none is.
+  /// Whether the bound of the error is above this is all that matters; 0: it is to be
+  /// known as well as it can be, and the condition number, too.
   double enough = 0;
 };
 
@@ -28,6 +29,8 @@ struct ErrorEstimateOptions {
 ///
 /// With `enough` a solve with random signs comes first: sqrt(n) times what it leaves is
 /// the bound in the mean, and a hundred times that is more than it but once in hundreds.
+/// Where that does not do, the bound is estimated until it is known to be above `enough`,
+/// mostly by two solves more, and the condition number is not.
 ///
 /// @return none: the bound is good enough
 /// @param b  overwritten

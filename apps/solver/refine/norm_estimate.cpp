@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "espalier/model/numbers.h"
-
 namespace espalier::solver {
 namespace {
 
@@ -77,8 +75,9 @@ class TwoLargest {
 class NormEstimator {
  public:
   NormEstimator(std::int32_t size, const BlockOperator& apply,
-                const BlockOperator& apply_transposed)
+                const BlockOperator& apply_transposed, double enough)
       : n_(size),
+        enough_(enough),
         apply_(apply),
         apply_transposed_(apply_transposed),
         x_(static_cast<std::size_t>(size)),
@@ -97,7 +96,7 @@ class NormEstimator {
       if (!std::isfinite(norms[column])) return kInfinity;
       if (norms[column] <= estimate) return estimate;
       estimate = norms[column];
-      if (step > kSteps || !renew_signs(step > 1)) return estimate;
+      if (estimate > enough_ || step > kSteps || !renew_signs(step > 1)) return estimate;
       const std::int32_t best = step > 1 ? unit_[column] : -1;
       if (!multiply_signs(best)) return kInfinity;
       if (!choose_units()) return estimate;
@@ -189,6 +188,7 @@ class NormEstimator {
   }
 
   std::int32_t n_;
+  double enough_;
   const BlockOperator& apply_;
   const BlockOperator& apply_transposed_;
   std::vector<double> x_;
@@ -220,9 +220,9 @@ double exact_norm1(std::int32_t n, const BlockOperator& apply) {
 }  // namespace
 
 double estimate_norm1(std::int32_t size, const BlockOperator& apply,
-                      const BlockOperator& apply_transposed) {
+                      const BlockOperator& apply_transposed, double enough) {
   if (size <= kExact) return exact_norm1(size, apply);
-  return NormEstimator(size, apply, apply_transposed).run();
+  return NormEstimator(size, apply, apply_transposed, enough).run();
 }
 
 Bytes norm_estimate_bytes(std::int32_t size) {

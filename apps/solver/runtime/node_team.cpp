@@ -1,6 +1,7 @@
 #include "solver/runtime/node_team.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,16 +15,38 @@
 #include "solver/front/node_run.h"
 #include "solver/front/tile_work.h"
 #include "solver/memory/page_buffer.h"
+#include "solver/memory/pages_on_demand.h"
 
 namespace espalier::solver {
 namespace {
+
+// Buffers whose memory comes where a thread first uses it.
+class TeamMemory {
+ public:
+  void add(PageBuffer& buffer) { buffers_.emplace_back(buffer); }
+
+  void need(std::span<const std::byte> place) {
+    for (PagesOnDemand& each : buffers_) each.need(place);
+  }
+  // By the thread that is about to add into it.
+  template <class T>
+  void clear(std::span<T> place) {
+    need(std::as_bytes(place));
+    std::ranges::fill(place, T{});
+  }
+
+ private:
+  std::deque<PagesOnDemand> buffers_;
+};
 
 // A front in tiles that is being computed.
 template <class T>
 class OpenFront {
  public:
-  OpenFront(const FrontContext<T>& context, std::int32_t front, T* panel, T* output)
+  OpenFront(const FrontContext<T>& context, std::int32_t front, T* panel, T* output,
+            TeamMemory& memory)
       : context_(context),
+        memory_(memory),
         front_(context, front, panel, output),
         shape_(shape_of(context, front_)),
         end_(context.symbolic.first_column[front] + context.symbolic.pivots(front)),
@@ -65,6 +88,8 @@ class OpenFront {
     const BlockColumn<T> column = slice_of(front_.storage(), slice, shape_.slices);
     const std::int32_t begin = column.first, end = column.first + column.width;
     if (begin == end) return;
+    for (std::int32_t side = 0; side < front_.storage().sides; ++side)
+      memory_.clear(column.entries(side));
     if (slice / shape_.slices < front_.panels()) front_.add_original(begin, end);
     for (const auto& [child, positions] : children_) {
       front_.add_child(child, nullptr, positions, begin, end);
@@ -73,6 +98,7 @@ class OpenFront {
   }
 
   const FrontContext<T>& context_;
+  TeamMemory& memory_;
   Front<T> front_;
   TileShape shape_;
   std::int32_t end_;  // of its columns
@@ -88,8 +114,8 @@ class NodeTeam {
            std::atomic<Flops>& done)
       : node_context_(context),
         cut_(cut),
-        beside_(cut.bytes_beside(context.tree), context.meter, context.pool,
-                PageContent::kAny),
+        beside_(PageBuffer::reserve(cut.bytes_beside(context.tree), context.meter,
+                                    context.pool)),
         context_(context),
         children_left_(cut.pieces.size()),
         fronts_(cut.pieces.size()),
@@ -108,17 +134,22 @@ class NodeTeam {
     for (std::size_t p = 0; p < cut_.pieces.size(); ++p)
       if (cut_.children[p] == 0) add_piece(p);
     pool_.run();
+    // What is between panels, or of fronts whose panels stand elsewhere, too.
+    const PageBuffer& panels = context_.factor.storage[0];
+    memory_.need({panels.data(), static_cast<std::size_t>(panels.size())});
   }
   [[nodiscard]] Seconds busy() const { return busy_; }
   [[nodiscard]] std::int64_t tasks() const { return tasks_; }
 
  private:
-  // Whose panels each piece clears.
+  // Whose memory comes with the pieces.
   void open_storage() {
-    constexpr auto kAny = PageContent::kAny;
-    take_panels(context_, 0, false, kAny);
-    context_.contributions[0] = PageBuffer(context_.tree.nodes[0].contribution_bytes,
-                                           context_.meter, context_.pool, kAny);
+    take_panels(context_, 0, true, PageContent::kZeros);
+    PageBuffer& output = context_.contributions[0];
+    output = PageBuffer::reserve(context_.tree.nodes[0].contribution_bytes,
+                                 context_.meter, context_.pool);
+    for (PageBuffer* const each : {&context_.factor.storage[0], &output, &beside_})
+      memory_.add(*each);
   }
 
   [[nodiscard]] T* panels_of(std::size_t p) const {
@@ -144,10 +175,10 @@ class NodeTeam {
 
   void begin_piece(std::size_t p) {
     const AssemblyTree::Node& piece = cut_.pieces[p];
-    T* const block = block_of(p);
-    std::fill(panels_of(p), panels_of(p + 1), T{0});
-    std::fill_n(block, entries_of_block(p), T{0});
     if (piece.tiled) return open(p);
+    T* const block = block_of(p);
+    memory_.clear(std::span(panels_of(p), panels_of(p + 1)));
+    memory_.clear(std::span(block, static_cast<std::size_t>(entries_of_block(p))));
     NodeRun<T>(context_, piece, cut_.panels[p], block, stack()).run();
     end_piece(p);
   }
@@ -166,15 +197,16 @@ class NodeTeam {
   // The calling thread's: its pages are where it first writes them.
   FrontStack<T>& stack() {
     auto& own = stacks_[static_cast<std::size_t>(TaskPool::rank())];
-    if (!own)
-      own.emplace(beside_.data() + TaskPool::rank() * cut_.stack_bytes(context_.tree),
-                  cut_.stack_entries);
-    return *own;
+    if (own) return *own;
+    const Bytes bytes = cut_.stack_bytes(context_.tree);
+    std::byte* const place = beside_.data() + TaskPool::rank() * bytes;
+    memory_.need({place, static_cast<std::size_t>(bytes)});
+    return own.emplace(place, cut_.stack_entries);
   }
 
   void open(std::size_t p) {
     fronts_[p] = std::make_unique<OpenFront<T>>(context_, cut_.pieces[p].last_front,
-                                                panels_of(p), block_of(p));
+                                                panels_of(p), block_of(p), memory_);
     add_tiles(p, fronts_[p]->start());
   }
 
@@ -200,6 +232,7 @@ class NodeTeam {
   const FrontContext<T>& node_context_;
   const NodePieces& cut_;
   PageBuffer beside_;  // the stacks, then the blocks
+  TeamMemory memory_;
   FrontContext<T> context_;
   std::vector<std::atomic<std::int32_t>> children_left_;
   std::vector<std::unique_ptr<OpenFront<T>>> fronts_;  // of pieces in tiles, open ones

@@ -8,7 +8,7 @@
 namespace espalier::solver {
 namespace TEST_SOURCE {
 
-constexpr Bytes kHuge = PageChoice::kHugePage;
+constexpr Bytes kHuge = PageChoice::kHugePage, kFirst = PageChoice::kFirst;
 
 // Takes `bytes` where a small page costs `small` a byte and a huge one `huge`; returns
 // the bytes that were taken as huge pages.
@@ -22,6 +22,10 @@ Bytes take(PageChoice& choice, Bytes bytes, double small, double huge,
     EXPECT_LE(step.bytes, PageChoice::kLongest);
     if (step.priced)
       choice.paid(step, (step.huge ? huge : small) * static_cast<double>(step.bytes));
+    if (step.aside) {
+      EXPECT_FALSE(step.huge);
+      continue;
+    }
     if (step.huge) as_huge += step.bytes;
     bytes -= step.bytes;
   }
@@ -31,19 +35,48 @@ Bytes take(PageChoice& choice, Bytes bytes, double small, double huge,
 // A choice that knows both prices, which are those of more than clearing.
 PageChoice learned(double small, double huge) {
   PageChoice choice;
-  EXPECT_EQ(take(choice, 2 * kHuge, small, huge), kHuge);
+  const Bytes first = small < PageChoice::kCheap ? kFirst : 0;
+  EXPECT_EQ(take(choice, first + kHuge, small, huge), kHuge);
   return choice;
 }
 
-TEST(PageChoice, TriesNoSmallPagesWhereHugeOnesCostWhatClearingDoes) {
+// What little there is at first is small, however it comes.
+TEST(PageChoice, BeginsWithSmallPagesWhereTheyAreCheap) {
+  const double small = 0.9 * PageChoice::kCheap;
+  for (const Bytes bytes : {kHuge / 4, kHuge, kFirst}) {
+    PageChoice choice;
+    for (Bytes taken = 0; taken < kFirst; taken += bytes)
+      EXPECT_EQ(take(choice, bytes, small, 0), 0);
+    EXPECT_EQ(take(choice, kHuge, small, 0), kHuge);
+  }
+}
+
+TEST(PageChoice, TriesAHugePageAtOnceWhereSmallOnesAreDear) {
   PageChoice choice;
+  EXPECT_EQ(take(choice, kHuge, PageChoice::kCheap, 1), kHuge);
+  EXPECT_EQ(take(choice, kHuge, PageChoice::kCheap, 1), 0);
+}
+
+// The lower of two prices counts, beside what is taken.
+TEST(PageChoice, PricesSmallPagesTwice) {
+  PageChoice choice;
+  for (const double price : {1.0, 0.1 * PageChoice::kClearing}) {
+    const PageChoice::Step step = choice.next(kHuge);
+    EXPECT_TRUE(step.aside && step.priced && !step.huge);
+    choice.paid(step, price * static_cast<double>(step.bytes));
+  }
+  EXPECT_EQ(take(choice, kFirst, 0, 0), 0);
+}
+
+TEST(PageChoice, TriesNoSmallPagesWhereHugeOnesCostWhatClearingDoes) {
+  PageChoice choice = learned(0, 0.9 * PageChoice::kClearing);
   EXPECT_EQ(take(choice, 100 * kHuge, 0, 0.9 * PageChoice::kClearing), 100 * kHuge);
 }
 
-TEST(PageChoice, TriesSmallPagesWhereTheFirstHugeOneIsDearer) {
-  PageChoice choice;
+TEST(PageChoice, TakesSmallPagesWhereTheFirstHugeOneIsDearer) {
+  PageChoice choice = learned(PageChoice::kClearing, 2 * PageChoice::kClearing);
   EXPECT_EQ(take(choice, 30 * kHuge, PageChoice::kClearing, 2 * PageChoice::kClearing),
-            kHuge);
+            0);
 }
 
 TEST(PageChoice, TakesHugePagesWhereTheyAreCheaper) {
@@ -51,22 +84,20 @@ TEST(PageChoice, TakesHugePagesWhereTheyAreCheaper) {
   EXPECT_EQ(take(choice, 30 * kHuge, 1, 0.1), 30 * kHuge);
 }
 
-TEST(PageChoice, TriesTheDearerKindNowAndThen) {
+// After 1, 2, 4, 8 and 16 times kBetweenTrials, and after kMostBetweenTrials each.
+TEST(PageChoice, TriesTheDearerKindLessAndLessOften) {
+  const Bytes early = 32 * PageChoice::kBetweenTrials;
   PageChoice choice = learned(1, 10);
-  const Bytes all = 30 * PageChoice::kBetweenTrials;
-  const Bytes most = all / PageChoice::kBetweenTrials * kHuge;
-  const Bytes least = most * 8 / 10;  // a step more or less
-  const Bytes dearer = take(choice, all, 1, 10);
-  EXPECT_GE(dearer, least);
-  EXPECT_LE(dearer, most);
+  EXPECT_EQ(take(choice, early, 1, 10), 5 * kHuge);
+  const Bytes late = take(choice, 10 * PageChoice::kMostBetweenTrials, 1, 10);
+  EXPECT_GE(late, 9 * kHuge);
+  EXPECT_LE(late, 10 * kHuge);
   PageChoice other = learned(1, 1.5);
-  const Bytes small = all - take(other, all, 1, 1.5);
-  EXPECT_GE(small, least);
-  EXPECT_LE(small, most);
+  EXPECT_EQ(early - take(other, early, 1, 1.5), 5 * kHuge);
 }
 
 TEST(PageChoice, TriesNothingElseAsLongAsHugePagesCostWhatClearingDoes) {
-  PageChoice choice;
+  PageChoice choice = learned(0, 0.9 * PageChoice::kClearing);
   const Bytes all = 10 * PageChoice::kBetweenTrials;
   EXPECT_EQ(take(choice, all, 0, 0.9 * PageChoice::kClearing), all);
 }
@@ -93,9 +124,9 @@ TEST(PageChoice, PricesAHugePageNowAndThen) {
 
 // A few huge pages that others have left are cheap, and all after them are not.
 TEST(PageChoice, NoticesTheFirstDearPagesWhereEachIsTouched) {
-  PageChoice choice;
   const double cheap = 0.3 * PageChoice::kClearing, dear = 7 * PageChoice::kClearing;
   const double small = PageChoice::kClearing;
+  PageChoice choice = learned(small, cheap);
   EXPECT_EQ(take(choice, 20 * kHuge, small, cheap, true), 20 * kHuge);
   EXPECT_EQ(take(choice, 20 * kHuge, small, dear, true), PageChoice::kRemembered * kHuge);
 }
@@ -111,7 +142,7 @@ TEST(PageChoice, FollowsPricesThatChange) {
 }
 
 TEST(PageChoice, OneTrialThatWasDisturbedChangesNothing) {
-  PageChoice choice;
+  PageChoice choice = learned(1, 0.1 * PageChoice::kClearing);
   for (int i = 0; i < 100; ++i) {
     const PageChoice::Step step = choice.next(kHuge, 0, true);
     ASSERT_TRUE(step.huge);

@@ -97,7 +97,8 @@ TEST(PagePool, CutsSmallBuffersFromChunksThatGrowTogetherAgain) {
 TEST(SystemPages, GiveZerosWhateverTheirKind) {
   for (SystemPages* const pages :
        {&only_huge(), &only_small(), &SystemPages::of_process()})
-    for (const PageContent content : {PageContent::kZeros, PageContent::kAny}) {
+    for (const PageContent content :
+         {PageContent::kZeros, PageContent::kAny, PageContent::kUntouched}) {
       const Bytes bytes = 3 * kHuge + kPage;
       std::byte* const data = reserve_pages(bytes);
       std::byte* next = data + kPage;
@@ -188,10 +189,11 @@ TEST(PagePool, MovesHugePagesWhole) {
 // Of any content: counted at once, whether fresh, kept or moved, and then zeros or not.
 TEST(PagePool, HandsOutWhatIsNotCleared) {
   constexpr auto kAny = PagePool::Content::kAny;
+  constexpr auto kUntouched = PagePool::Content::kUntouched;
   MemoryMeter resident;
   PagePool pool(64 * kHuge, &resident, system_memory_nodes(), only_huge());
   for (const Bytes bytes : {3 * kPage, 2 * kHuge + kPage, 9 * kHuge + kPage}) {
-    std::byte* const data = pool.take(bytes, kAny);
+    std::byte* const data = pool.take(bytes, kUntouched);
     EXPECT_EQ(resident.now(), pool.used() + pool.kept());
     EXPECT_EQ(pool.used(), bytes);
     std::memset(data, 7, static_cast<std::size_t>(bytes));

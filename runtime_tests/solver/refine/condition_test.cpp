@@ -253,7 +253,7 @@ TEST(EstimateErrors, IsNoMoreThanTheBoundItEstimates) {
 }
 
 // One solve tells that a bound is good enough; where it is not, or nearly not, the
-// estimate is as without.
+// verdict is that of the estimate without, and so is the bound where it is good enough.
 TEST(EstimateErrors, AreNoneWhereAProbeFindsThemGoodEnough) {
   std::mt19937 random(5);
   int none = 0, some = 0;
@@ -285,8 +285,13 @@ TEST(EstimateErrors, AreNoneWhereAProbeFindsThemGoodEnough) {
       ++none;
       continue;
     }
-    EXPECT_EQ(found->forward_error_bound, whole.forward_error_bound);
-    EXPECT_EQ(found->condition_1norm, whole.condition_1norm);
+    EXPECT_LE(found->forward_error_bound, whole.forward_error_bound);
+    EXPECT_EQ(found->forward_error_bound > options.enough,
+              whole.forward_error_bound > options.enough);
+    if (whole.forward_error_bound <= options.enough) {
+      EXPECT_EQ(found->forward_error_bound, whole.forward_error_bound);
+    }
+    EXPECT_EQ(found->condition_1norm, 0);
     ASSERT_GE(whole.forward_error_bound, options.enough / (100. * n * n));
     ++some;
   }

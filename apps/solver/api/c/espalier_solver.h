@@ -380,8 +380,9 @@ typedef struct espalier_solver_statistics {
   double backward_error;      /**< componentwise, of the system as it was given; of the
                                    last solve's worst column */
   double condition_1norm;     /**< with estimate_errors, and where there was reason to
-                                   doubt the solution; else 0 */
-  double forward_error_bound; /**< likewise, of the worst column */
+                                   doubt the factor or a huge solution; else 0 */
+  double forward_error_bound; /**< with estimate_errors, and where there was any reason
+                                   to doubt the solution; of the worst column */
   const char* advice;         /**< a sentence on what would make factorisations faster on
                                    this machine, valid for ever; NULL: nothing */
   int32_t singular;           /**< 1: the matrix is, to working precision */

@@ -77,8 +77,11 @@ struct Refinement {
 /// With A the matrix of the system that was given, and B = R A C the one that was solved;
 /// R and C diagonal. Permutations of it do not matter.
 struct ErrorEstimate {
-  double condition_1norm = 0;  ///< about ||A||_1 ||A^-1||_1; no more, but for rounding
-  /// About a bound of ||x - x_exact||_inf / ||x||_inf, where x = C y is the solution.
+  /// About ||A||_1 ||A^-1||_1; no more, but for rounding. 0: where only hidden errors
+  /// were looked for, it is not known.
+  double condition_1norm = 0;
+  /// About a bound of ||x - x_exact||_inf / ||x||_inf, where x = C y is the solution;
+  /// with an unknown condition, as much of it as is beyond kGoodForwardError.
   double forward_error_bound = 0;
 };
 
