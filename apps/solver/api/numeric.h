@@ -47,9 +47,12 @@ class Numeric {
   ///                    for itself; null: the calling thread solves
   /// @param read_limit  bytes of panels that may be read from the file at once; one
   ///                    node's are read in any case
+  /// @param pieces      of the tree's only node, where threads may share it without a
+  ///                    runtime; outlives the solves; null: they may not
   virtual void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
                           const BlockForm& form, const Runtime* runtime,
-                          std::int32_t nrhs, Bytes read_limit) = 0;
+                          std::int32_t nrhs, Bytes read_limit,
+                          const NodePieces* pieces) = 0;
   /// block := A^-1 block, or A^-T block, in elimination order, after open_solve().
   /// @param rows  where right-hand sides may have entries, increasing; empty: anywhere
   /// @param ask   called on the way by this thread; what it throws is thrown when no task

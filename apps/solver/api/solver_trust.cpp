@@ -285,7 +285,11 @@ void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()
       bound_ ? std::max<Bytes>(0, solve_room() - solve_bytes(at_hand(), nrhs))
              : Bytes{1} << 62;
   make_room_to_solve(nrhs);
-  numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, nrhs, limit);
+  // Nobody counts what threads have beside one.
+  const NodePieces* const pieces =
+      shares_node_ && !bound_ && runtime_ == nullptr ? &pieces_ : nullptr;
+  numeric_->open_solve(analysis_.symbolic, tree_, analysis_.form, runtime_, nrhs, limit,
+                       pieces);
   try {
     body();
   } catch (...) {

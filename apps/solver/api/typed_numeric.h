@@ -11,6 +11,7 @@
 #include "solver/api/numeric.h"
 #include "solver/front/repeated_cholesky.h"
 #include "solver/refine/scaled_permutation.h"
+#include "solver/runtime/team_solve.h"
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/save_factor.h"
 #include "solver/solve/block_substitution.h"
@@ -54,10 +55,11 @@ class TypedNumeric : public Numeric {
 
   void open_solve(const Symbolic& symbolic, const AssemblyTree& tree,
                   const BlockForm& form, const Runtime* runtime, std::int32_t nrhs,
-                  Bytes read_limit) override {
+                  Bytes read_limit, const NodePieces* pieces) override {
     need_factor(symbolic);
     view_.emplace(FactorView<T>{symbolic, tree, factor_});
     runtime_ = runtime;
+    pieces_ = pieces;
     if (runtime_ != nullptr) open(*view_, *runtime_, nrhs, read_limit);
     if (!form.empty()) {
       blocks_.emplace(*view_, form, nrhs,
@@ -82,7 +84,7 @@ class TypedNumeric : public Numeric {
       blocks_->solve(transposed, block, nrhs, ask);
     else
       vectors_.apply(block, nrhs, [&](const Vectors<T>& b, const Vectors<T>& x) {
-        if (runtime_ == nullptr) return solve_sequentially(*view_, transposed, b, x, ask);
+        if (runtime_ == nullptr) return solve_here(transposed, b, x, ask);
         const Awake awake(*runtime_);
         apply(transposed, b, x, rows, ask);
       });
@@ -144,6 +146,7 @@ class TypedNumeric : public Numeric {
     blocks_.reset();
     view_.reset();
     runtime_ = nullptr;
+    pieces_ = nullptr;
     vectors_ = {};
   }
 
@@ -295,6 +298,14 @@ class TypedNumeric : public Numeric {
     return report;
   }
 
+  // Without a runtime.
+  void solve_here(bool transposed, const Vectors<T>& b, const Vectors<T>& x,
+                  const std::function<void()>& ask) const {
+    if (pieces_ != nullptr && worth_a_team(*pieces_, b.count))
+      return solve_in_threads(*view_, *pieces_, transposed, b, x, ask);
+    solve_sequentially(*view_, transposed, b, x, ask);
+  }
+
   static void conjugate_parts(std::span<double> block) {
     for (std::size_t k = 1; k < block.size(); k += 2) block[k] = -block[k];
   }
@@ -320,7 +331,8 @@ class TypedNumeric : public Numeric {
   Factor<T> factor_;
   std::optional<RepeatedCholesky> repeated_;  // that the factor is of, where it may be
   std::optional<FactorView<T>> view_;         // while solves are open
-  const Runtime* runtime_ = nullptr;          // while they are; null: in this thread
+  const Runtime* runtime_ = nullptr;          // while they are; null: without one
+  const NodePieces* pieces_ = nullptr;        // then, for threads; null: in this thread
   std::optional<BlockSubstitution<T>> blocks_;
   std::optional<TreeSolve<T>> solve_;
   SolveVectors<T> vectors_;

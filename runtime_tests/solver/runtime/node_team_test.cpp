@@ -12,6 +12,7 @@
 #include "solver/kernels/dense.h"
 #include "solver/matrix/grid.h"
 #include "solver/runtime/factorise.h"
+#include "solver/runtime/team_solve.h"
 #include "solver/support/systems.h"
 
 namespace espalier::solver {
@@ -111,6 +112,43 @@ TEST(NodeTeam, EndsWhereItsInterruptThrows) {
                std::runtime_error);
   EXPECT_LT(done, shared.tree.tasks.work(task_id(0)));
   EXPECT_TRUE(shared.run());
+}
+
+TEST(TeamSolve, EndsWhereItsInterruptThrows) {
+  Shared shared(grid(14), FactorKind::kCholesky, 3);
+  const auto factor = shared.run();
+  ASSERT_TRUE(factor);
+  const std::int64_t n = shared.analysis.symbolic.size;
+  std::vector<double> b(static_cast<std::size_t>(n), 1);
+  const Vectors<double> x{b.data(), n, 1};
+  const FactorView<double> view{shared.analysis.symbolic, shared.tree, *factor};
+  const std::function<void()> ask = [] { throw std::runtime_error("enough"); };
+  const auto ends = [&] {  // unless the others were done before this thread began
+    try {
+      solve_in_threads(view, shared.cut, false, x, x, ask);
+      return false;
+    } catch (const std::runtime_error&) {
+      return true;
+    }
+  };
+  int tries = 100;
+  while (!ends() && tries > 0) --tries;
+  EXPECT_GT(tries, 0);
+  std::ranges::fill(b, 1);
+  std::vector<double> again = b;
+  solve_in_threads(view, shared.cut, false, x, x, {});
+  const Vectors<double> y{again.data(), n, 1};
+  solve_sequentially<double>(view, false, y, y, std::function<void()>());
+  EXPECT_EQ(b, again);
+}
+
+TEST(TeamSolve, IsWorthItsThreadsFromSomeWorkOn) {
+  const Shared one(grid(6), FactorKind::kCholesky, 1),
+      some(grid(14), FactorKind::kCholesky, 2);
+  EXPECT_FALSE(worth_a_team(one.cut, 1000));
+  EXPECT_FALSE(worth_a_team(some.cut, 1));
+  EXPECT_TRUE(worth_a_team(some.cut, 100));
+  EXPECT_FALSE(worth_a_team(NodePieces{}, 1));
 }
 
 }  // namespace TEST_SOURCE

@@ -14,6 +14,7 @@
 #include "solver/front/node_run.h"
 #include "solver/kernels/dense.h"
 #include "solver/runtime/factorise.h"
+#include "solver/runtime/team_solve.h"
 #include "solver/runtime/tree_solve.h"
 #include "solver/save/saved_system.h"
 #include "solver/support/plans.h"
@@ -233,7 +234,22 @@ auto counts(const PivotStatistics& pivots) {
                     pivots.smallest);
 }
 
-// The same node by several threads: the panels, and what was pivoted.
+// Vectors of whole numbers and a few fractions, solved for in place of themselves.
+std::vector<double> solution_of(const FactorView<double>& view, const NodePieces* cut,
+                                bool transposed, std::int32_t count) {
+  const std::int64_t n = view.symbolic.size;
+  std::vector<double> b(static_cast<std::size_t>(n * count)), x(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i)
+    b[i] = 1 / static_cast<double>(1 + i % 17) - static_cast<double>(i % 5);
+  const Vectors<double> rhs{b.data(), n, count}, unknowns{x.data(), n, count};
+  if (cut != nullptr)
+    solve_in_threads(view, *cut, transposed, rhs, unknowns, {});
+  else
+    solve_sequentially<double>(view, transposed, rhs, unknowns, std::function<void()>());
+  return x;
+}
+
+// The same node by several threads: the panels, what was pivoted, and solutions.
 TEST(SameBits, ANodeThatThreadsShareHasThoseOfOne) {
   std::mt19937 random(93);
   kernels::use_one_blas_thread();
@@ -256,6 +272,12 @@ TEST(SameBits, ANodeThatThreadsShareHasThoseOfOne) {
       ASSERT_EQ(panels_of(system, whole.tree, *factor),
                 panels_of(system, whole.tree, whole.factor))
           << "round " << round << ", threads " << threads;
+      const FactorView<double> view{system.analysis.symbolic, whole.tree, *factor};
+      for (const bool transposed : {false, true})
+        for (const std::int32_t count : {1, 3})
+          ASSERT_EQ(solution_of(view, &cut, transposed, count),
+                    solution_of(view, nullptr, transposed, count))
+              << "round " << round << ", threads " << threads;
       ASSERT_EQ(counts(report.pivots), counts(system.report.pivots));
       ASSERT_LE(report.allocated_peak, report.booked_peak);
       ASSERT_GE(report.tasks, std::ssize(cut.pieces));
