@@ -54,10 +54,11 @@ void StepDrafter::finish_gradient(std::size_t k) {
   update(k, home);
 }
 
-// The gradients of the other devices that share the parameter go home.
+// The gradients of all other devices go home: of those that share the parameter, and of
+// one that has given it as the gradient of a result, such as of an addition.
 void StepDrafter::join_devices(std::size_t k, std::int32_t home) {
   const std::span<Draft> targets = drafts_on(home);
-  for (const std::int32_t other : devices_of(micro_.trained[k].parameter))
+  for (std::int32_t other = 0; other < shared_.devices; ++other)
     for (std::size_t i = 0; i < targets.size() && other != home; ++i) {
       Draft& source = drafts_on(other)[i];
       const auto sum = source.sums.find(k);

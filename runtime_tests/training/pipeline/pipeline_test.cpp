@@ -6,6 +6,7 @@
 #include "espalier/training/transformer.h"
 #include "solver/runtime/runtime.h"
 #include "training/pipeline/shared_runs.h"
+#include "training/step/draft.h"
 #include "training/step/mlp.h"
 #include "training/step/networks.h"
 
@@ -150,6 +151,36 @@ TEST(PipelineStep, PipelinesOfDataParallelRanksLoseTheSame) {
                           3);
     expect_losses(ran.losses.front(), alone.losses.front(), false);
   }
+}
+
+// Of one sample: the gradient of what is added has the shape of the result's, and is that
+// tensor, which the stage behind makes.
+OperatorGraph additions() {
+  Draft draft;
+  const Shape shape = {1, 8};
+  TensorId x = draft.input(shape);
+  for (int layer = 0; layer < 6; ++layer) {
+    x = draft.op("MatMul", {x, draft.parameter({8, 8})}, shape);
+    x = draft.op("Add", {x, draft.parameter(shape)}, shape);
+  }
+  return draft.build(x);
+}
+
+TEST(PipelineStep, GradientsThatAnotherStageMakesGoHome) {
+  const solver::Runtime kept({.workers = 1});
+  const Ran alone = train(additions(), {.shared = {.micro_batches = 4}}, 3);
+  for (const std::int32_t devices : {2, 3, 4, 6})
+    for (const std::int32_t ranks : {1, 2})
+      for (int zero = 0; zero <= (ranks == 1 ? 0 : 3); ++zero) {
+        SCOPED_TRACE(fmt::format("{} x {}, zero-{}", devices, ranks, zero));
+        const Ran ran = train(additions(),
+                              {.shared = {.devices = devices,
+                                          .ranks = ranks,
+                                          .micro_batches = 4 / ranks,
+                                          .zero = static_cast<ZeroStage>(zero)}},
+                              3);
+        expect_losses(ran.losses.front(), alone.losses.front(), ranks == 1);
+      }
 }
 
 // One micro-batch on one process is the step of TrainJob.
