@@ -108,7 +108,7 @@ std::string refusal(const Infeasible& answer) {
 Ending run_layout(const LayoutCommand& command) {
   std::optional<Progress> progress(std::in_place, "reading");
   const Clock::time_point start = Clock::now();
-  const LayoutFile file = read_layout_input(command.file);
+  const LayoutFile file = read_layout_input(command.file, command.alignment);
   const Seconds read_seconds = since(start);
   progress->step("searching");
   LayoutAnswer answer = search(file, command, *progress);

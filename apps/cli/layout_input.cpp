@@ -5,10 +5,10 @@
 
 namespace espalier::cli {
 
-LayoutFile read_layout_input(const std::string& path) {
+LayoutFile read_layout_input(const std::string& path, Bytes alignment) {
   solver::TextReader reader(path);
   TextStream in(reader);
-  return read_layout_csv(in, path);
+  return read_layout_csv(in, path, alignment);
 }
 
 }  // namespace espalier::cli

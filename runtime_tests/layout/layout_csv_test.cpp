@@ -71,5 +71,13 @@ TEST(LayoutCsv, NamesFileLineAndValueOfWhatIsWrong) {
             "9223372036854775807");
 }
 
+TEST(LayoutCsv, NamesTheLineWhereRoundedSizesLeaveTheRange) {
+  std::istringstream in("id,lower,upper,size\na,0,2,1\n\nb,2,3,9223372036854775743\n");
+  EXPECT_EQ(
+      support::error_message<FileError>([&] { (void)read_layout_csv(in, "b.csv", 64); }),
+      "b.csv:4: the sum of all sizes, rounded up to 64, leaves the 64-bit range at "
+      "9223372036854775743");
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier

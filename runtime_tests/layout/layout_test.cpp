@@ -9,6 +9,7 @@
 
 #include "espalier/model/replay_layout.h"
 #include "espalier/model/validate_layout.h"
+#include "support/error_message.h"
 #include "support/random_buffers.h"
 
 namespace espalier {
@@ -154,6 +155,11 @@ TEST(Layout, AnswersExtremes) {
   EXPECT_THROW((void)layout(BufferSet({{0, 1, std::numeric_limits<Bytes>::max()}}),
                             {.alignment = 64}),
                OverflowError);
+  EXPECT_EQ(support::error_message<OverflowError>([] {
+              (void)layout(BufferSet({{0, 1, 1}, {0, 1, kHuge}}), {.alignment = kHuge});
+            }),
+            "buffer 1: the sum of all sizes, rounded up to 4611686018427387904, leaves "
+            "the 64-bit range at 4611686018427387904");
   constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
   constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(checked(BufferSet({{kFirst, kLast, 2}, {kFirst, 0, 1}, {0, kLast, 1}}))

@@ -115,7 +115,7 @@ Buffer read_buffer(const CsvLines& lines, const Header& header) {
 
 }  // namespace
 
-LayoutFile read_layout_csv(std::istream& in, const std::string& name) {
+LayoutFile read_layout_csv(std::istream& in, const std::string& name, Bytes alignment) {
   CsvLines lines(in, name);
   if (!lines.next()) throw FileError(name, 0, "holds no header");
   const Header header(lines);
@@ -123,7 +123,7 @@ LayoutFile read_layout_csv(std::istream& in, const std::string& name) {
   header.append(lines, file);
   std::vector<Buffer> buffers;
   std::vector<std::int64_t> numbers;  // of the lines
-  Bytes total = 0;
+  AlignedTotal total(alignment);
   while (lines.next()) {
     header.append(lines, file);
     buffers.push_back(read_buffer(lines, header));
@@ -133,9 +133,8 @@ LayoutFile read_layout_csv(std::istream& in, const std::string& name) {
     if (!file.ids.add(id))
       lines.fail(fmt::format("id {} is that of line {} already", excerpt(id),
                              numbers[*file.ids.find(id)]));
-    if (__builtin_add_overflow(total, buffers.back().size, &total))
-      lines.fail(fmt::format("the sum of all sizes leaves the 64-bit range at {}",
-                             buffers.back().size));
+    if (const Bytes size = buffers.back().size; !total.add(size))
+      lines.fail(total.overflow_at(size));
   }
   file.ids.freeze();
   file.buffers = BufferSet(std::move(buffers));

@@ -49,9 +49,10 @@ struct LayoutFile {
 /// @throws FileError with the line for a column that is missing, twice or refused,
 ///         another number of fields, a value that is no integer or out of range, an empty
 ///         lifetime, a negative size, an id that is empty or that of another line, sizes
-///         whose sum leaves the 64-bit range
+///         whose sum, each rounded up to the alignment, leaves the 64-bit range
 /// @par Cost  O(text) time and memory
-[[nodiscard]] LayoutFile read_layout_csv(std::istream& in, const std::string& name);
+[[nodiscard]] LayoutFile read_layout_csv(std::istream& in, const std::string& name,
+                                         Bytes alignment = 1);
 [[nodiscard]] LayoutFile read_layout_csv(const std::string& path);
 
 /// Writes what was read and a column `offset`. @throws FileError

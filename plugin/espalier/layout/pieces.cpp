@@ -1,8 +1,13 @@
 #include "espalier/layout/pieces.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
+
+#include "espalier/model/error.h"
 
 namespace espalier {
 namespace {
@@ -34,13 +39,13 @@ Pieces pieces_of(std::span<const Buffer> buffers, Bytes alignment) {
   pieces.list.resize(buffers.size());
   std::vector<std::pair<std::int64_t, std::uint32_t>> keyed;
   keyed.reserve(2 * buffers.size());
-  Bytes total = 0;
+  AlignedTotal total(alignment);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const Bytes rest = buffers[i].size % alignment;
-    const Bytes size =
-        rest == 0 ? buffers[i].size : checked_add(buffers[i].size, alignment - rest);
-    total = checked_add(total, size);
-    pieces.list[i].size = size;
+    const std::optional<Bytes> size = total.add(buffers[i].size);
+    if (!size)
+      throw OverflowError(
+          fmt::format("buffer {}: {}", i, total.overflow_at(buffers[i].size)));
+    pieces.list[i].size = *size;
     if (__builtin_sub_overflow(buffers[i].upper, buffers[i].lower,
                                &pieces.list[i].length))
       pieces.list[i].length = std::numeric_limits<std::int64_t>::max();

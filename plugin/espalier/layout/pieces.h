@@ -34,7 +34,8 @@ struct Pieces {
 };
 
 /// Sections of buffers whose sizes are rounded up to the alignment; same numbers.
-/// @throws OverflowError when the sum of the rounded sizes leaves the 64-bit range
+/// @throws OverflowError, naming the buffer, when the sum of the rounded sizes leaves the
+///         64-bit range
 /// @par Cost  O(n log n)
 [[nodiscard]] Pieces pieces_of(std::span<const Buffer> buffers, Bytes alignment);
 

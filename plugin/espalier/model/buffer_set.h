@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "espalier/model/id_vector.h"
@@ -23,6 +25,23 @@ struct Buffer {
   std::int64_t upper = 0;
   Bytes size = 0;  ///< not negative
   friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+/// Sizes, each rounded up to an alignment, and their sum.
+class AlignedTotal {
+ public:
+  /// @pre alignment is 1 or more
+  explicit AlignedTotal(Bytes alignment = 1) : alignment_(alignment) {}
+
+  /// The size, rounded up; nothing where that or the sum leaves the 64-bit range.
+  /// @pre it is not negative
+  [[nodiscard]] std::optional<Bytes> add(Bytes size);
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+  /// "the sum of all sizes, rounded up to 64, leaves the 64-bit range at 5"
+  [[nodiscard]] std::string overflow_at(Bytes size) const;
+
+ private:
+  Bytes alignment_, bytes_ = 0;
 };
 
 /// Whether there is a time at which both are needed.
