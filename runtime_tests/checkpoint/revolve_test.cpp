@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "espalier/checkpoint/h_revolve.h"
 #include "espalier/model/error.h"
+#include "support/error_message.h"
 
 namespace espalier {
 namespace TEST_SOURCE {
@@ -211,6 +213,16 @@ TEST(Revolve, StartsOfEnormousChains) {
   EXPECT_THROW((void)revolve_cost(most, 2), OverflowError);
   EXPECT_THROW((void)revolve_cost(most, 1), OverflowError);
   EXPECT_EQ(revolve_cost(most, most), most - 1);
+}
+
+TEST(Checkpoints, SayThatCostsMayLeaveTheRange) {
+  const std::vector<CheckpointLevel> disk = {{"disk", 3'000'000, 1'000'000'000, 1}};
+  EXPECT_EQ(support::error_message<OverflowError>([&] {
+              (void)plan_checkpoints(2'000'000, disk,
+                                     {.forward = 1'000'000'000, .forwards = {}});
+            }),
+            "the cost of reversing 2000000 steps may leave the 64-bit range of "
+            "nanoseconds");
 }
 
 TEST(Revolve, RefusesWhatIsNoChain) {

@@ -18,8 +18,8 @@ constexpr Nanoseconds kInfinite = std::numeric_limits<Nanoseconds>::max();
 constexpr Nanoseconds kMostCost = kInfinite / 4;
 
 // What the worst schedule could cost: nothing in a table is above it.
-void check_range(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
-                 Nanoseconds forward, Nanoseconds backward) {
+Nanoseconds most_cost(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
+                      Nanoseconds forward, Nanoseconds backward) {
   Nanoseconds access = 0;
   for (const CheckpointLevel& level : levels)
     access = checked_add(access, checked_add(level.write, level.read));
@@ -29,11 +29,22 @@ void check_range(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
   const Nanoseconds rest = checked_mul(
       steps, checked_add(checked_mul(access, static_cast<std::int64_t>(levels.size())),
                          backward));
-  if (checked_add(advances, rest) > kMostCost) {
+  return checked_add(advances, rest);
+}
+
+void check_range(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
+                 Nanoseconds forward, Nanoseconds backward) {
+  const auto kept = [&] {
+    try {
+      return most_cost(steps, levels, forward, backward) <= kMostCost;
+    } catch (const OverflowError&) {
+      return false;
+    }
+  };
+  if (!kept())
     throw OverflowError(fmt::format(
         "the cost of reversing {} steps may leave the 64-bit range of nanoseconds",
         steps));
-  }
 }
 
 // Where no slot is left for another state: from the stored one to the end at once.
