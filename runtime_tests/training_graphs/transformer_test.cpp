@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "espalier/model/error.h"
 #include "espalier/training/training_graph.h"
+#include "support/error_message.h"
 
 namespace espalier {
 namespace TEST_SOURCE {
@@ -79,6 +81,13 @@ TEST(Transformer, RefusesShapesThatAreNone) {
         "dropout=1", "dropout=-0.1", "dropout=x", "dropout=", "layers=2.5",
         "layers=2,layers=2", "dropout=0,layers=2,dropout=0"})
     EXPECT_THROW((void)transformer_shape(text), InvalidInput) << text;
+  for (const auto& [text, message] :
+       {std::pair("layers=0", "a transformer's layers: 0 is not 1 or more"),
+        std::pair("layers=x", "a transformer's layers: 'x' is not a whole number"),
+        std::pair("dropout=1", "a transformer's dropout is from 0 to below 1, not 1")})
+    EXPECT_EQ(
+        support::error_message<InvalidInput>([&] { (void)transformer_shape(text); }),
+        message);
 }
 
 }  // namespace TEST_SOURCE

@@ -31,7 +31,8 @@ void check(const TransformerShape& shape) {
         std::pair("heads", shape.heads), std::pair("sequence", shape.sequence),
         std::pair("vocabulary", shape.vocabulary), std::pair("batch", shape.batch)}) {
     if (value < 1)
-      throw InvalidInput(fmt::format("a transformer with {} = {}", what, value));
+      throw InvalidInput(
+          fmt::format("a transformer's {}: {} is not 1 or more", what, value));
   }
   if (shape.width % shape.heads != 0)
     throw InvalidInput(
@@ -39,7 +40,8 @@ void check(const TransformerShape& shape) {
                     "heads {}",
                     shape.width, shape.heads));
   if (!(shape.dropout >= 0 && shape.dropout < 1))
-    throw InvalidInput(fmt::format("a transformer with dropout {}", shape.dropout));
+    throw InvalidInput(fmt::format("a transformer's dropout is from 0 to below 1, not {}",
+                                   shape.dropout));
 }
 
 class Builder {
@@ -205,7 +207,9 @@ void set(TransformerShape& shape, std::string_view item) {
   if (equals == std::string_view::npos) refuse(item);
   const std::string_view name = item.substr(0, equals), value = item.substr(equals + 1);
   if (name == "dropout") {
-    if (!parse(value, shape.dropout)) refuse(item);
+    if (!parse(value, shape.dropout))
+      throw InvalidInput(
+          fmt::format("a transformer's dropout: '{}' is not a number", value));
     return;
   }
   for (const auto& [known, member] :
@@ -215,7 +219,9 @@ void set(TransformerShape& shape, std::string_view item) {
         std::pair("sequence", &TransformerShape::sequence),
         std::pair("vocabulary", &TransformerShape::vocabulary)}) {
     if (name != known) continue;
-    if (!parse(value, shape.*member) || shape.*member < 1) refuse(item);
+    if (!parse(value, shape.*member))
+      throw InvalidInput(
+          fmt::format("a transformer's {}: '{}' is not a whole number", name, value));
     return;
   }
   throw InvalidInput(
