@@ -226,13 +226,31 @@ bool is_there(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+// What a word that is no option may be instead, by its place: an option with a value
+// where one may follow, a flag where nothing follows that must be one.
+std::vector<std::string> options_in_place(const Line& line, std::size_t place) {
+  const std::string& word = line.items[place].words.front();
+  const bool assigned = word.find('=') != word.npos;
+  const bool last = place + 1 == line.items.size();
+  const std::string next = last ? "" : line.items[place + 1].words.front();
+  const bool followed = !last && !next.starts_with("--");
+  std::vector<std::string> fitting;
+  for (const std::string& name : option_names(*line.app)) {
+    const bool fits = takes_value(option_of(*line.app, name))
+                          ? assigned || followed
+                          : !assigned && (!followed || is_there(next));
+    if (fits) fitting.push_back(name);
+  }
+  return fitting;
+}
+
 // The option of closest spelling; else an option less, with what looks like its value, or
 // a word less where there is a file already.
 Remedy known_words(const Line& line) {
-  const std::vector<std::string> options = option_names(*line.app);
   Remedy remedy;
   bool has_file = place_of(*line.app) == nullptr, unknown = false;
-  for (const Item& item : line.items) {
+  for (std::size_t i = 0; i < line.items.size(); ++i) {
+    const Item& item = line.items[i];
     const std::string& front = item.words.front();
     if (!front.starts_with("--")) {
       const bool is_value = unknown && !is_there(front);
@@ -244,11 +262,12 @@ Remedy known_words(const Line& line) {
     unknown = false;
     if (item.option != nullptr) continue;
     const std::string word = front.substr(0, front.find('='));
-    const std::string choice = closest(word, options);
-    unknown = !is_close(word, choice) && word.size() == front.size();
-    remedy.edits.push_back(is_close(word, choice)
-                               ? Edit{Edit::Kind::kRename, word, choice}
-                               : Edit{Edit::Kind::kDrop, front});
+    const std::vector<std::string> options = options_in_place(line, i);
+    const std::string choice = options.empty() ? "" : closest(word, options);
+    const bool known = !options.empty() && is_close(word, choice);
+    unknown = !known && word.size() == front.size();
+    remedy.edits.push_back(known ? Edit{Edit::Kind::kRename, word, choice}
+                                 : Edit{Edit::Kind::kDrop, front});
   }
   return remedy;
 }
@@ -277,6 +296,11 @@ std::string quoted(const std::string& word) {
 }
 
 }  // namespace
+
+Remedy operator+(Remedy first, const Remedy& second) {
+  first.edits.insert(first.edits.end(), second.edits.begin(), second.edits.end());
+  return first;
+}
 
 Remedy set_option(std::string option, std::string value) {
   return {.edits = {{Edit::Kind::kSet, std::move(option), std::move(value)}}};

@@ -34,6 +34,8 @@ struct Remedy {
   }
 };
 
+/// The edits of both, those of the first one first; else what the first says.
+[[nodiscard]] Remedy operator+(Remedy first, const Remedy& second);
 [[nodiscard]] Remedy set_option(std::string option, std::string value);
 [[nodiscard]] Remedy set_flag(std::string option);
 [[nodiscard]] Remedy drop_option(std::string option);
