@@ -140,16 +140,15 @@ void check(const CLI::App& app, const PipelineRequest& request) {
         set_option("--schedule", "1f1b"));
 }
 
-void check_interleaved(const PipelineRequest& request, std::int64_t stages) {
-  const std::int64_t more = stages - request.micro_batches % stages;
-  if (!request.form || request.form->scheme != PipelineScheme::kInterleaved ||
-      more == stages)
-    return;
+void check_micro_batches(const PipelineRequest& request, std::int32_t stages) {
+  if (!request.form) return;
+  const std::int32_t allowed =
+      allowed_micro_batches(*request.form, stages, request.micro_batches);
+  if (allowed == request.micro_batches) return;
   throw Refused(
-      fmt::format("{} micro-batches are not a multiple of the {} stages, as interleaved "
-                  "needs",
-                  request.micro_batches, stages),
-      set_option("--micro-batches", fmt::format("{}", request.micro_batches + more)));
+      fmt::format("--micro-batches {}: not a multiple of the {} stages, as {} needs",
+                  request.micro_batches, stages, describe(*request.form)),
+      set_option("--micro-batches", fmt::format("{}", allowed)));
 }
 
 // @param unit  bytes of a micro-batch where these are counted; 1: bytes are
@@ -315,7 +314,7 @@ Ending run_pipeline(const CLI::App& app, const PipelineRequest& request) {
     report.cut = std::move(parts.cut);
     stages = std::move(parts.stages);
   }
-  check_interleaved(request, std::ssize(stages));
+  check_micro_batches(request, static_cast<std::int32_t>(stages.size()));
   plan_all(report, stages, request, *progress);
   return finish(report, request, progress);
 }

@@ -120,7 +120,7 @@ void check_counts(const PipelineRequest& request, std::size_t stages) {
     if (values <= 1 || values == stages) return;
     if (message.empty())
       message = fmt::format("{}: {} values for {} stages", option, values, stages);
-    remedy.edits.push_back({Edit::Kind::kDrop, option});
+    remedy = remedy + drop_option(option);
   };
   check("--forward", request.forward.size());
   check("--backward", request.backward.size());
@@ -130,8 +130,8 @@ void check_counts(const PipelineRequest& request, std::size_t stages) {
   check("--persistent", request.persistent.size());
   if (message.empty()) return;
   if (!request.stages)  // the longest list was to tell
-    remedy.edits.push_back({Edit::Kind::kSet, "--stages", fmt::format("{}", stages)});
-  throw Refused(message, std::move(remedy));
+    remedy = remedy + set_option("--stages", fmt::format("{}", stages));
+  throw Refused(message, remedy);
 }
 
 /// As many as the options say: --stages, else the longest list.

@@ -50,6 +50,12 @@ PipelineScheme lies_as(const PipelineForm& form) {
   return form.per_device == 2 ? kZeroBubbleV : kZeroBubbleH1;
 }
 
+std::int32_t allowed_micro_batches(const PipelineForm& form, std::int32_t devices,
+                                   std::int32_t micro_batches) {
+  if (form.scheme != kInterleaved) return micro_batches;
+  return (micro_batches + devices - 1) / devices * devices;
+}
+
 std::string describe(const PipelineForm& form) {
   if (!form.scheme)
     return form.per_device == 1 ? "search" : fmt::format("search:{}", form.per_device);
@@ -142,7 +148,9 @@ std::vector<PipelineForm> pipeline_forms(std::int32_t devices,
   };
   add(kGpipe, 1);
   add(kOneForwardOneBackward, 1);
-  if (devices > 1 && micro_batches % devices == 0) add(kInterleaved, 2);
+  const bool even =
+      allowed_micro_batches({kInterleaved, 2}, devices, micro_batches) == micro_batches;
+  if (devices > 1 && even) add(kInterleaved, 2);
   add(kZeroBubbleH1, 1);
   add(kZeroBubbleH2, 1);
   if (devices > 1) add(kZeroBubbleV, 2);

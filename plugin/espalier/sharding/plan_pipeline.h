@@ -33,6 +33,12 @@ struct PipelineForm {
 /// The scheme as which the chunks of a form lie (chunk_devices()).
 [[nodiscard]] PipelineScheme lies_as(const PipelineForm& form);
 
+/// The least number of micro-batches that the form can run, not below the one given:
+/// interleaved takes multiples of the devices.
+[[nodiscard]] std::int32_t allowed_micro_batches(const PipelineForm& form,
+                                                 std::int32_t devices,
+                                                 std::int32_t micro_batches);
+
 /// The stages as a pipeline whose chunks lie as the form says. Times and sizes of a stage
 /// are divided evenly over its chunks, to the last nanosecond and byte.
 /// @throws InvalidInput for no stage, a negative value, no micro-batch
