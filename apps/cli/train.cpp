@@ -5,8 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -33,19 +31,6 @@
 namespace espalier::cli {
 namespace {
 
-// "train model.onnx: interrupted after 7 of 40 steps"
-struct StepsReached {
-  std::string model;
-  std::int64_t steps = 0;
-  std::atomic<std::int64_t> done = -1;
-
-  [[nodiscard]] std::string text(std::string_view how) const {
-    if (done < 0) return fmt::format("train {}: {} before the first step", model, how);
-    return fmt::format("train {}: {} after {} of {} steps", model, how, done.load(),
-                       steps);
-  }
-};
-
 training::TrainResult train(const TrainCommand& command, const OperatorGraph& model,
                             training::TrainJob& job, StepsReached& reached) {
   std::optional<SampleFile> data;
@@ -56,8 +41,8 @@ training::TrainResult train(const TrainCommand& command, const OperatorGraph& mo
     fill = [&data](const TrainingGraph&, std::int64_t step, TensorId id,
                    std::span<std::byte> bytes) { data->fill(step, id, bytes); };
   }
-  const Interrupt interrupt;
   reached.done = 0;
+  const Interrupt interrupt;
   const auto ended = [&](std::int64_t step, float loss, Seconds seconds) {
     reached.done = step + 1;
     if (!command.json)
@@ -130,7 +115,8 @@ Ending run_alone(TrainCommand& command) {
   std::optional<training::TrainJob> job;
   naming<InvalidInput>(command.source.file, [&] {
     job.emplace(training::training_step(model, command.optimiser), command.job);
-    warn_of_what_is_left_alone(model);
+    run.not_trained = not_trained(model);
+    warn_of_not_trained(run.not_trained);
   });
   run.prepare_seconds = since(start);
   progress->step("planning");
@@ -145,11 +131,7 @@ Ending run_alone(TrainCommand& command) {
   run.result = naming<InvalidInput>(  // labels of no class
       command.data, [&] { return train(command, model, *job, reached); });
   termination.reset();
-  if (run.result.stopped) {
-    fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
-    std::raise(SIGINT);
-    return kInternal;
-  }
+  if (run.result.stopped) return end_interrupted(reached);
   if (!command.loss_out.empty()) write_losses(command.loss_out, run.result.losses);
   return report_run(command, *job, run);
 }
@@ -245,7 +227,7 @@ void check(const TrainCommand& command) {
   if (command.job.steps < 1 || command.job.steps > 1'000'000'000)
     throw Refused(fmt::format("--steps {}: from 1 to 10^9", command.job.steps),
                   set_option("--steps", command.job.steps < 1 ? "1" : "1000000000"));
-  if (!(command.job.update.rate >= 0 && command.job.update.rate < 1e6))
+  if (!(command.job.update.rate >= 0 && command.job.update.rate <= 1e6))
     throw Refused(fmt::format("--rate {}: from 0 to 10^6", command.job.update.rate),
                   drop_option("--rate"));
   if (command.job.threads < 1 || command.job.threads > 1024)

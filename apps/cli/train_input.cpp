@@ -20,8 +20,7 @@ namespace {
 // Of several sources the first.
 Remedy one_network(const TrainCommand& command) {
   if (!command.source.file.empty())
-    return {
-        .edits = {{Edit::Kind::kDrop, "--transformer"}, {Edit::Kind::kDrop, "--mlp"}}};
+    return drop_option("--transformer") + drop_option("--mlp");
   return command.mlp.empty() ? set_option("--mlp", "64x64x10") : drop_option("--mlp");
 }
 
@@ -58,17 +57,22 @@ OperatorGraph read_network(const TrainCommand& command) {
   });
 }
 
-void warn_of_what_is_left_alone(const OperatorGraph& model) {
-  const std::vector<TensorId> left = left_alone(model);
-  if (left.empty()) return;
-  std::string names;
-  for (std::size_t i = 0; i < std::min<std::size_t>(left.size(), 4); ++i)
-    names += fmt::format("{}'{}'", i == 0 ? "" : ", ", model.tensor(left[i]).name);
-  if (left.size() > 4) names += fmt::format(" and {} more", left.size() - 4);
+std::vector<std::string> not_trained(const OperatorGraph& model) {
+  std::vector<std::string> names;
+  for (const TensorId id : left_alone(model)) names.push_back(model.tensor(id).name);
+  return names;
+}
+
+void warn_of_not_trained(const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::string some;
+  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 4); ++i)
+    some += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > 4) some += fmt::format(" and {} more", names.size() - 4);
   fmt::print(stderr,
              "espalier: initializers that are scalars or exponents are not trained: {} "
              "(--trained NAME: a scalar is; --frozen NAME: it is meant so)\n",
-             names);
+             some);
 }
 
 std::string network_title(const TrainCommand& command) {

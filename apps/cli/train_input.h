@@ -17,9 +17,10 @@ void check_network(const TrainCommand& command);
 /// @throws InvalidInput, FileError
 [[nodiscard]] OperatorGraph read_network(const TrainCommand& command);
 
-/// Names, on standard error, initializers that another framework might train.
-/// @throws as training_graph()
-void warn_of_what_is_left_alone(const OperatorGraph& model);
+/// Initializers that another framework might train, by name. @throws as training_graph()
+[[nodiscard]] std::vector<std::string> not_trained(const OperatorGraph& model);
+/// Says so on standard error, if there are any.
+void warn_of_not_trained(const std::vector<std::string>& names);
 
 /// What it is called, for people.
 [[nodiscard]] std::string network_title(const TrainCommand& command);

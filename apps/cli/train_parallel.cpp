@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/interrupt.h"
 #include "cli/naming.h"
 #include "cli/remedy.h"
 #include "cli/termination.h"
@@ -64,11 +65,9 @@ Remedy smaller_group(const TrainCommand& command, const OperatorGraph& model,
     } catch (const InvalidInput&) {
       continue;
     }
-    Remedy remedy = set_option("--tensor-parallel", std::to_string(tensor));
-    if (tensor == 1)
-      remedy.edits.push_back(
-          {Edit::Kind::kSet, "--pipeline", std::to_string(shared.devices)});
-    return remedy;
+    const Remedy remedy = set_option("--tensor-parallel", std::to_string(tensor));
+    if (tensor > 1) return remedy;
+    return remedy + set_option("--pipeline", std::to_string(shared.devices));
   }
   return {};
 }
@@ -84,18 +83,38 @@ void check_division(const TrainCommand& command, const OperatorGraph& model,
   }
 }
 
+// As many micro-batches as the schedule can run, and a --batch that all parts divide.
+void check_parts(const TrainCommand& command, const SharedStep& shared) {
+  const std::int32_t micro_batches =
+      allowed_micro_batches(command.form, shared.devices, shared.micro_batches);
+  Remedy remedy;
+  if (micro_batches != shared.micro_batches)
+    remedy = set_option("--micro-batches", std::to_string(micro_batches));
+  const bool sized = command.source.batch || !command.mlp.empty();
+  const std::int64_t whole = command.source.batch.value_or(32);
+  const std::int64_t parts = std::int64_t{shared.ranks} * micro_batches;
+  if (sized && whole % parts != 0)
+    remedy = remedy + set_option("--batch", std::to_string((whole / parts + 1) * parts));
+  if (micro_batches != shared.micro_batches)
+    throw Refused(
+        fmt::format("--micro-batches {}: not a multiple of the {} stages, as {} needs",
+                    shared.micro_batches, shared.devices, describe(command.form)),
+        remedy);
+  if (remedy.empty()) return;
+  const std::string each =
+      fmt::format("{} micro-batch{}", micro_batches, micro_batches == 1 ? "" : "es");
+  throw Refused(fmt::format("--batch {}: {} do not divide it", whole,
+                            shared.ranks == 1 ? each
+                                              : fmt::format("{} ranks with {} each",
+                                                            shared.ranks, each)),
+                remedy);
+}
+
 // The network for one micro-batch: --batch is the whole step's.
 OperatorGraph network_of(const TrainCommand& command, const SharedStep& shared) {
   TrainCommand part = command;
-  if (command.source.batch || !command.mlp.empty()) {
-    const std::int64_t whole = command.source.batch.value_or(32);
-    const std::int64_t parts = shared.all_micro_batches();
-    if (whole % parts != 0)
-      throw Refused(
-          fmt::format("--batch {}: {} micro-batches do not divide it", whole, parts),
-          set_option("--batch", std::to_string((whole / parts + 1) * parts)));
-    part.source.batch = whole / shared.all_micro_batches();
-  }
+  if (command.source.batch || !command.mlp.empty())
+    part.source.batch = command.source.batch.value_or(32) / shared.all_micro_batches();
   return read_network(part);
 }
 
@@ -261,7 +280,7 @@ class Participant {
 
 void train(const TrainCommand& command, const OperatorGraph& model,
            const TrainingPeers& peers, const SharedTraining& training,
-           Participant& participant) {
+           Participant& participant, StepsReached& reached) {
   std::optional<SampleFile> data;
   training::FillMicroBatch fill;
   if (!command.data.empty()) {
@@ -271,12 +290,26 @@ void train(const TrainCommand& command, const OperatorGraph& model,
       data->fill(micro_batch, of, bytes);
     };
   }
+  reached.done = 0;
+  std::optional<Interrupt> interrupt;  // a launcher ends the processes of a job
+  if (peers.size == 1) interrupt.emplace();
   participant.run(fill, [&](std::int64_t step, float loss, Seconds seconds) {
+    reached.done = step + 1;
     if (peers.rank == 0 && !command.json)
       print(
           fmt::format("step {:>6}  loss {:<12.7g}  {:.3f} s\n", step + 1, loss, seconds));
-    return false;
+    return interrupt && interrupt->came();
   });
+}
+
+// Files that were asked for, and the answer.
+ExitStatus hand_out(const TrainCommand& command, const SharedRun& run) {
+  if (!command.loss_out.empty()) write_losses(command.loss_out, run.result.losses);
+  if (!command.stages_out.empty())
+    write_file(command.stages_out, [&](std::ostream& out) {
+      write_pipeline_file(out, measured_stages(run, command.form));
+    });
+  return report_shared(command, run);
 }
 
 }  // namespace
@@ -287,12 +320,11 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
                   drop_option("--unplanned"));
   const SharedStep shared = shared_step(command, peers.size);
   const bool first = peers.rank == 0;
+  StepsReached reached{network_title(command), command.job.steps};
   std::optional<TerminationMessage> termination;
-  if (first)
-    termination.emplace([&command] {
-      return fmt::format("train {}: terminated", network_title(command));
-    });
+  if (first) termination.emplace([&reached] { return reached.text("terminated"); });
   Clock::time_point start = Clock::now();
+  check_parts(command, shared);
   const OperatorGraph model = network_of(command, shared);
   check_same_files(command, model, peers);
   check_division(command, model, shared);
@@ -301,8 +333,9 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
     return std::make_unique<SharedTraining>(model, command.optimiser, shared,
                                             command.form, times);
   });
-  if (first) warn_of_what_is_left_alone(model);
   Participant participant(command, peers, *training);
+  participant.state().not_trained = not_trained(model);
+  if (first) warn_of_not_trained(participant.state().not_trained);
   participant.state().prepare_seconds = since(start);
   start = Clock::now();
   const Expected<void> planned = participant.plan();
@@ -313,16 +346,14 @@ Ending train_shared(TrainCommand& command, const TrainingPeers& peers) {
     return report_shared_infeasible(command, shared, planned.error(),
                                     participant.refused());
   }
-  train(command, model, peers, *training, participant);
+  train(command, model, peers, *training, participant, reached);
+  if (participant.state().result.stopped) {
+    termination.reset();
+    return end_interrupted(reached);
+  }
   const SharedRun& run = participant.figures();
   termination.reset();
-  if (!first) return kDone;
-  if (!command.loss_out.empty()) write_losses(command.loss_out, run.result.losses);
-  if (!command.stages_out.empty())
-    write_file(command.stages_out, [&](std::ostream& out) {
-      write_pipeline_file(out, measured_stages(run, command.form));
-    });
-  return report_shared(command, run);
+  return first ? hand_out(command, run) : kDone;
 }
 
 }  // namespace espalier::cli

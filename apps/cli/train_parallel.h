@@ -33,6 +33,7 @@ struct SharedRun {
   training::SharedStep shared;
   std::int64_t products = 0, divided_products = 0;  // linear layers
   std::vector<double> recomputed;                   // by chunk
+  std::vector<std::string> not_trained;             // initializers, by name
   training::SharedSchedule schedule;
   bool bounded = false;
   std::vector<Bytes> bound, least, planned, arena_peak, peak, baseline;

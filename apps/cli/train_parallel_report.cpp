@@ -80,6 +80,7 @@ void report_time(Report& report, const SharedRun& run) {
 ExitStatus report_shared(const TrainCommand& command, const SharedRun& run) {
   Report report;
   report_problem(report, command, run.shared);
+  report.object("not_trained", run.not_trained);
   if (!command.form.scheme) report_schedule(report, run);
   if (run.shared.tensor > 1) {
     report.count("linear_layers", "linear layers", run.products);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <numeric>
 #include <vector>
 
@@ -51,11 +52,23 @@ std::string_view name(Optimiser optimiser) {
   return "sgd";
 }
 
+std::string StepsReached::text(std::string_view how) const {
+  if (done < 0) return fmt::format("train {}: {} before the first step", model, how);
+  return fmt::format("train {}: {} after {} of {} steps", model, how, done.load(), steps);
+}
+
+ExitStatus end_interrupted(const StepsReached& reached) {
+  fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
+  std::raise(SIGINT);
+  return kInternal;
+}
+
 ExitStatus report_run(const TrainCommand& command, const TrainJob& job,
                       const TrainRun& run) {
   const training::TrainResult& result = run.result;
   Report report;
   report_problem(report, command, job);
+  report.object("not_trained", run.not_trained);
   report_plan(report, command, job);
   report.count("recomputed_operators", "  operators that run again",
                static_cast<std::int64_t>(run.recomputed_operators));

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -41,11 +44,25 @@ void choose_threads(TrainCommand& command);
 void check(const TrainCommand& command);
 [[nodiscard]] std::string_view name(Optimiser optimiser);
 
+/// How far the steps are, for who ends them.
+struct StepsReached {
+  std::string model;
+  std::int64_t steps = 0;
+  std::atomic<std::int64_t> done = -1;  ///< below 0: not begun
+
+  /// "train model.onnx: interrupted after 7 of 40 steps"
+  [[nodiscard]] std::string text(std::string_view how) const;
+};
+
+/// Says how far an interrupt let them come, and ends the program by the signal.
+[[nodiscard]] ExitStatus end_interrupted(const StepsReached& reached);
+
 /// What is known of a run that has ended well.
 struct TrainRun {
   std::optional<Bytes> bound;
   Seconds prepare_seconds = 0, plan_seconds = 0;
   std::size_t recomputed_operators = 0;  ///< that run again, so as to fit in the bound
+  std::vector<std::string> not_trained;  ///< initializers, by name
   training::TrainResult result;
 };
 

@@ -15,6 +15,7 @@
 #include "cli/cluster_processes.h"
 #include "cli/onnx_bytes.h"
 #include "cli/program.h"
+#include "cli/remedies.h"
 #include "cli/solving.h"
 
 namespace espalier::cli_test {
@@ -363,6 +364,25 @@ TEST(TrainOnCluster, SaysOnceWhatIsWrong) {
     ASSERT_NE(first, std::string::npos) << outcome.err;
     EXPECT_EQ(outcome.err.find(words, first + 1), std::string::npos) << outcome.err;
   }
+}
+
+// What the schedule asks of the micro-batches, and they of the batch, is said at once.
+TEST(TrainOnCluster, RefusalsNameCountsThatGoTogether) {
+  expect_remedy_of_job({"interleaved",
+                        {"train", "--mlp", "8x8x8x8x8", "--schedule", "interleaved",
+                         "--micro-batches", "3", "--steps", "1"},
+                        2,
+                        2});
+  expect_remedy_of_job(
+      {"batch_of_ranks",
+       {"train", "--mlp", "8x8", "--batch", "3", "--pipeline", "1", "--steps", "1"},
+       2,
+       2});
+  const Outcome refused =
+      run(on(2, {"train", "--mlp", "8x8"}, {"--batch", "3", "--pipeline", "1"}));
+  EXPECT_NE(refused.err.find("--batch 3: 2 ranks with 1 micro-batch each do not"),
+            std::string::npos)
+      << refused.err;
 }
 
 }  // namespace TEST_SOURCE

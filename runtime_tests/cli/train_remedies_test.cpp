@@ -23,6 +23,7 @@ const Refusal kTrain[] = {
     {"factor_out_of_range",
      {"train", "--mlp", "4x4x2", "--steps", "2", "--memory", "x1e30"}},
     {"widths", {"train", "--mlp", "4x0x2", "--steps", "1"}},
+    {"layers", {"train", "--transformer", "layers=0", "--steps", "1"}},
     {"no_such_transformer", {"train", "--transformer", "huge", "--steps", "1"}},
     {"scheduler", {"train", "--mlp", "4x4x2", "--steps", "2", "--scheduler", "nobody"}},
     {"workers", {"train", "--mlp", "4x4x2", "--steps", "2", "--workers", "100000"}},

@@ -1,7 +1,9 @@
 // espalier train: steps inside bounds.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -126,6 +128,30 @@ Outcome train(const OnnxModel& model, const Arguments& more = {}) {
       with({"train", path, "--steps", "2", "--threads", "1", "--rate", "1e-3"}, more));
 }
 
+// A second of processor time, of which all but the steps takes a tenth.
+bool trains(int process) {
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+  std::string field;
+  std::int64_t ticks = 0;
+  for (int i = 1; i <= 14 && stat >> field; ++i)
+    if (i == 14) ticks = std::stoll(field);
+  return ticks >= sysconf(_SC_CLK_TCK);
+}
+
+TEST(Train, AnInterruptSaysHowFarItWas) {
+  for (const char* parts : {"1", "2"}) {
+    SCOPED_TRACE(parts);
+    const auto outcome = run_disturbed(
+        {"train", "--mlp", "8x8x4", "--steps", "1000000000", "--threads", "1", "--json",
+         "--micro-batches", parts},
+        [](int process) { return trains(process) && kill(process, SIGINT) == 0; });
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_EQ(outcome->signal, SIGINT) << outcome->err;
+    EXPECT_NE(outcome->err.find("train mlp 8x8x4: interrupted after"), std::string::npos)
+        << outcome->err;
+  }
+}
+
 TEST(Train, ScalarsAreTrainedWhereTheyAreNamedAndElseSaidNotToBe) {
   OnnxModel model = odd_model("Mul");
   model.nodes[1].inputs = {"p", "gain"};
@@ -135,11 +161,16 @@ TEST(Train, ScalarsAreTrainedWhereTheyAreNamedAndElseSaidNotToBe) {
     GTEST_SKIP() << "needs ONNX";
   EXPECT_EQ(alone.status, 0) << alone.err;
   EXPECT_NE(alone.err.find("not trained: 'gain'"), std::string::npos) << alone.err;
+  for (const char* parts : {"1", "2"})
+    EXPECT_EQ(object(train(model, {"--json", "--batch", "2", "--micro-batches",
+                                   parts}))["not_trained"],
+              json::array({"gain"}));
   for (const auto& [option, parameters] :
        {std::pair{"--trained", 13}, std::pair{"--frozen", 12}}) {
     const Outcome named = train(model, {option, "gain", "--json"});
     EXPECT_EQ(named.err.find("not trained"), std::string::npos) << named.err;
     EXPECT_EQ(answer(named)["parameters"], parameters);
+    EXPECT_EQ(answer(named)["not_trained"], json::array());
   }
   const Outcome wrong = train(model, {"--trained", "gains"});
   EXPECT_EQ(wrong.status, 2);

@@ -45,7 +45,8 @@ std::vector<std::size_t> cut_places(const OperatorGraph& graph, std::size_t forw
   const auto& places = std::ssize(narrow) >= 2 * (chunks - 1) ? narrow : all;
   if (std::ssize(places) < chunks - 1)
     throw InvalidInput(
-        fmt::format("{} operators are too few for {} stages", forward, chunks));
+        fmt::format("a network of {} operator{} cannot be cut into {} stages", forward,
+                    forward == 1 ? "" : "s", chunks));
   return places;
 }
 
