@@ -130,6 +130,16 @@ TEST_F(WithADisk, MemoryThatStarPULooksForInVainEndsTheProgramWithAMessage) {
   EXPECT_TRUE(nothing_left());
 }
 
+// StarPU joins pieces in no task that a policy sees, and they lie beside the whole.
+TEST_F(WithADisk, PiecesThatFindNoMemoryToComeTogetherEndIt) {
+  const Ended ended = run("9MiB", PIECES_PROGRAM " 8 1");
+  EXPECT_EQ(ended.status, 128 + SIGABRT) << ended.output;
+  EXPECT_NE(ended.output.find("pieces that come together"), std::string::npos)
+      << ended.output;
+  EXPECT_TRUE(nothing_left());
+  EXPECT_EQ(run("20MiB", PIECES_PROGRAM " 8 1").status, 0);
+}
+
 // StarPU reduces in tasks that it submits after all others, and evicts no copies: of the
 // datum and of two workers' copies there is always room.
 TEST_F(WithADisk, ReductionsEndInTheirLeast) {

@@ -67,7 +67,7 @@ HandleGate::HandleGate(const Settings& settings, unsigned workers,
 
 HandleGate::~HandleGate() { observe_allocation(nullptr); }
 
-void HandleGate::submitted(const starpu_task& task) {
+void HandleGate::submitted(starpu_task& task) {
   end_pending_frees();
   if (const starpu_data_handle_t handle = released_by(task)) {
     const std::scoped_lock lock(mutex_);
@@ -110,7 +110,8 @@ void HandleGate::follow(const starpu_task& task) {
 }
 
 // Also StarPU's own, in which the pieces of a datum come together.
-void HandleGate::pass(const starpu_task& task) {
+void HandleGate::pass(starpu_task& task) {
+  joins_.follow(task);
   data_of(task, workers_, data_of_task);
   const std::scoped_lock lock(mutex_);
   gate_.pass(data_of_task);

@@ -21,6 +21,7 @@
 #include "policy/core/throttle.h"
 #include "policy/core/trace.h"
 #include "policy/starpu/allocation.h"
+#include "policy/starpu/joins.h"
 
 namespace espalier::policy {
 
@@ -58,8 +59,9 @@ class HandleGate final : private AllocationObserver {
   HandleGate(const HandleGate&) = delete;
   HandleGate& operator=(const HandleGate&) = delete;
 
-  /// Any task, in the order of submission. @throws BoundBroken
-  void submitted(const starpu_task& task);
+  /// Any task, in the order of submission; tells those of StarPU's own in which data
+  /// come together to say when they begin and end. @throws BoundBroken
+  void submitted(starpu_task& task);
   /// @return false: the gate holds the task
   [[nodiscard]] bool ready(starpu_task& task);
   /// The task starts on a worker of its own choice.
@@ -127,7 +129,7 @@ class HandleGate final : private AllocationObserver {
     return settings_.memory && settings_.on_overflow == Overflow::kDisk;
   }
   void follow(const starpu_task& task);
-  void pass(const starpu_task& task);
+  void pass(starpu_task& task);
   template <class Read>
   [[nodiscard]] std::unique_lock<BriefMutex> lock_with(std::vector<DataAccess>& data,
                                                        Read read);
@@ -162,6 +164,7 @@ class HandleGate final : private AllocationObserver {
   std::atomic<std::int64_t> bypassed_ = 0, late_frees_ = 0;
   std::atomic<Bytes> needed_to_overtake_ = 0;
   std::atomic<std::int64_t> taken_ = 0, fetched_ = 0;  // tasks with data
+  Joins joins_;
   std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
 
   mutable BriefMutex mutex_;  // guards what follows
@@ -190,7 +193,7 @@ class HandleGate final : private AllocationObserver {
   /// Whatever moves while data are fetched where they may be evicted, for how long it has
   /// not, and when that was last seen.
   struct Fetching {
-    std::int64_t taken = 0, fetched = 0, operations = 0;
+    std::int64_t taken = 0, fetched = 0, joined = 0, operations = 0;
     std::uint64_t changes = 0;
     bool operator==(const Fetching&) const = default;
   };

@@ -39,6 +39,15 @@ constexpr double kSlowestDisk = 10e6;  // bytes a second
 constexpr auto kFetchWatchInterval = std::chrono::seconds(1);
 constexpr Seconds kLongestLook = 1.5;
 
+// What looks for memory.
+std::string fetching_text(std::int64_t tasks, std::int64_t joins) {
+  const std::string of_tasks = fmt::format("{} task{}", tasks, tasks == 1 ? "" : "s");
+  if (joins == 0) return of_tasks;
+  return (tasks > 0 ? of_tasks + " and " : "") +
+         "pieces that come together (starpu_data_unpartition_submit), which lie beside "
+         "the whole";
+}
+
 constexpr std::string_view kHowToLearn =
     ". ESPALIER_ON_OVERFLOW=warn goes on over the bound, and with ESPALIER_REPORT=- says "
     "at the end what would have sufficed";
@@ -114,9 +123,9 @@ std::optional<Admitted> HandleGate::wait_for_admitted() {
 void HandleGate::look_for_stuck_fetches() {
   if (!may_spill()) return;
   const SpillProgress spilled = spill_progress();
-  const Fetching state = {taken_, fetched_, spilled.operations, changes_};
+  const Fetching state = {taken_, fetched_, joins_.ended(), spilled.operations, changes_};
   const std::int64_t tasks = state.taken - state.fetched;
-  const bool all = tasks > 0 && throttle_.in_workers() <= tasks;
+  const bool all = tasks + joins_.under_way() > 0 && throttle_.in_workers() <= tasks;
   // A process that was stopped for long has not looked for memory meanwhile.
   const Seconds time = now();
   stuck_for_ += std::min(time - stuck_seen_, kLongestLook);
@@ -131,11 +140,10 @@ void HandleGate::look_for_stuck_fetches() {
   if (stuck_for_ < patience) return;
   throw BoundBroken(fmt::format(
       "the memory bound of {} (ESPALIER_MEMORY) cannot be kept: for {:.0f} s StarPU has "
-      "found no memory for the data of {} task{}, though it may write others to the "
-      "disk. "
+      "found no memory for the data of {}, though it may write others to the disk. "
       "It evicts neither copies for reductions (STARPU_REDUX) nor what the program has "
       "acquired: give it more memory",
-      exact_size(gate_.bound()), patience, tasks, tasks == 1 ? "" : "s"));
+      exact_size(gate_.bound()), patience, fetching_text(tasks, joins_.under_way())));
 }
 
 void HandleGate::end_waiting() {

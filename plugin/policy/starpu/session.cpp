@@ -121,7 +121,7 @@ bool Session::report_is_asked_for() {
   return report != nullptr && *report != '\0';
 }
 
-void Session::submitted(const starpu_task& task, bool declared) {
+void Session::submitted(starpu_task& task, bool declared) {
   if (gate_ && !declared) {
     try {
       gate_->submitted(task);

@@ -44,7 +44,7 @@ class Session {
 
   // The hooks, in order. `declared` tasks belong to a declared tree, with a gate of its
   // own. Tasks that were held and may start now are returned, to be queued.
-  void submitted(const starpu_task& task, bool declared);
+  void submitted(starpu_task& task, bool declared);
   [[nodiscard]] bool ready(starpu_task& task, bool declared);
   /// A gate is about to be asked for a task, and did not hold it: both for the trace.
   void asks(const starpu_task& task);
