@@ -117,6 +117,20 @@ class Options(unittest.TestCase):
 
 
 class Objects(unittest.TestCase):
+    def test_can_be_used_again_after_a_matrix_that_was_refused(self):
+        known = numpy.ones(50)
+        with espalier.factorized(matrix()) as solver:
+            for refused in (matrix() * numpy.nan, matrix(80) * numpy.nan):
+                with self.assertRaisesRegex(ValueError, "nan"):
+                    solver.factorise(refused)
+                with self.assertRaisesRegex(ValueError, "no factor"):
+                    solver.solve(known)
+                again = matrix(seed=5)
+                solver.factorise(again)
+                self.assertLess(abs(solver(again @ known) - 1).max(), 1e-11)
+        with self.assertRaisesRegex(ValueError, "closed"):
+            solver.factorise(matrix())
+
     def test_are_not_copied(self):
         solver = espalier.factorized(matrix())
         for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):

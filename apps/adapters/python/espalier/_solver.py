@@ -160,6 +160,7 @@ class Factorized:
                  residual=True, estimate_errors=False, pivot_threshold=0.0, out_of_core=None,
                  runtime="auto", schur=None, low_rank=0.0, _singular=False):
         self._handle = None
+        self._closed = False
         self._singular = _singular  # whether the matrix may be
         self._lock = threading.RLock()
         self._matrix = matrix = _arrays.Matrix(A)
@@ -208,7 +209,7 @@ class Factorized:
                 self._plan()
                 library().espalier_solver_set_progress(handle, Progress(), None)
             except BaseException:
-                self.close()
+                self._give_back()
                 raise
             finally:
                 self._options.progress = Progress()
@@ -244,11 +245,12 @@ class Factorized:
                                 f"precision: its rank is about {facts.rank}", facts.rank)
 
     def factorise(self, A):
-        """Factors another matrix; of the same pattern without analysing again."""
+        """Factors another matrix; of the same pattern without analysing again. Where that is
+        refused or interrupted there may be no factor until the next call has ended."""
         with self._lock:
-            self._need_open()
+            self._need_open(factored=False)
             matrix = _arrays.Matrix(A)
-            if self._matrix.same_pattern(matrix):
+            if self._handle is not None and self._matrix.same_pattern(matrix):
                 try:
                     self._finish(library().espalier_solver_factorise_values,
                                  matrix.values.pointer, matrix.entries)
@@ -257,7 +259,7 @@ class Factorized:
                     if self._symmetry != _arrays.WHOLE_OR_GENERAL:
                         raise
                     # It may have been symmetric before: analysed again.
-            self.close()
+            self._give_back()  # what is analysed now may need the memory
             self._matrix = matrix
             self._analyse()
             self._finish(library().espalier_solver_factorise)
@@ -384,13 +386,19 @@ class Factorized:
     def close(self):
         """Gives the memory back; nothing can be solved afterwards."""
         with self._lock:
-            handle, self._handle = self._handle, None
-            if handle is not None:
-                library().espalier_solver_destroy(handle)
+            self._closed = True
+            self._give_back()
 
-    def _need_open(self):
-        if self._handle is None:
+    def _give_back(self):
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            library().espalier_solver_destroy(handle)
+
+    def _need_open(self, factored=True):
+        if self._closed:
             raise ValueError("this factorisation is closed")
+        if factored and self._handle is None:
+            raise ValueError("there is no factor: the last factorise() has not ended")
 
     def _read(self):
         self._need_open()
@@ -444,7 +452,8 @@ class Factorized:
             self.close()
 
     def __repr__(self):
-        state = "closed" if self._handle is None else "factored"
+        state = ("closed" if self._closed else
+                 "without a factor" if self._handle is None else "factored")
         return f"<espalier.Factorized, order {self._matrix.order}, {state}>"
 
 
