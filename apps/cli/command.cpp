@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
@@ -36,6 +37,8 @@ Failure current_failure() {
     throw;
   } catch (const Refused& error) {
     return {kBadInput, error.what(), error.remedy()};
+  } catch (const WriteError& error) {  // before InvalidInput, which it is
+    return {kInternal, error.what()};
   } catch (const InvalidInput& error) {
     return {kBadInput, error.what()};
   } catch (const OverflowError& error) {

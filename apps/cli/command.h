@@ -23,8 +23,8 @@ struct Ending {
 using Suggest = std::function<std::string(const Remedy& remedy)>;
 
 /// A subcommand as main() needs it. After a successful parse that named `app`, `check` is
-/// called, then `run`. They may throw: InvalidInput and OverflowError end as kBadInput,
-/// the rest as kInternal.
+/// called, then `run`. They may throw: InvalidInput but WriteError, and OverflowError end
+/// as kBadInput, the rest as kInternal.
 struct Command {
   CLI::App* app = nullptr;
   std::function<Ending()> run;

@@ -161,7 +161,7 @@ TEST(Saved, AnOlderFileStaysWhenTheNewOneDoesNotFit) {
   expect_solved(solve({"--grid", "5x5", "--save", file}));
   const Outcome full =
       run({"solve", "--grid", "30x30", "--workers", "2", "--save", file}, 64 << 10);
-  EXPECT_EQ(full.status, 2) << full.err;
+  EXPECT_EQ(full.status, 3) << full.err;
   expect_says(full, file);
   EXPECT_EQ(directory.names(), std::vector<std::string>{"factor"});
   expect_solved(solve({"--factor", file}));

@@ -141,7 +141,7 @@ TEST_P(OutputFiles, SayWhatCannotBeWritten) {
   check_output(path("a"));
   EXPECT_FALSE(fs::exists(path("a")));
   OutputFile full("/dev/full", GetParam());
-  EXPECT_THROW(full.write("x"), FileError);
+  EXPECT_THROW(full.write("x"), WriteError);
 }
 
 TEST_P(OutputFiles, WriteDevicesAsTheyAre) {

@@ -198,7 +198,8 @@ class Compressed {
 
  private:
   [[noreturn]] void fail() const {
-    throw FileError(path_, 0, fmt::format("cannot be written: {}", std::strerror(errno)));
+    throw WriteError(path_, 0,
+                     fmt::format("cannot be written: {}", std::strerror(errno)));
   }
   const std::string& path_;
   gzFile file_;

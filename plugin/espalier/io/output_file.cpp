@@ -99,7 +99,7 @@ mode_t without_group(mode_t mode) {
 }  // namespace
 
 void OutputFile::fail(const char* what, int error) const {
-  throw FileError(path_, 0, fmt::format("cannot be {}: {}", what, system_text(error)));
+  throw WriteError(path_, 0, fmt::format("cannot be {}: {}", what, system_text(error)));
 }
 
 OutputFile::OutputFile(const std::string& path, Temporary kind)

@@ -6,7 +6,17 @@
 #include <string>
 #include <string_view>
 
+#include "espalier/model/error.h"
+
 namespace espalier {
+
+/// What was to be written cannot be: no space, a quota, a limit. Of a name that nothing
+/// can be written to, too; who asks before the work (check_output()) makes bad input of
+/// it.
+class WriteError : public FileError {
+ public:
+  using FileError::FileError;
+};
 
 /// A file that appears under its name when it is whole, and not before. Every file that
 /// the library, the solver and the program write for a user goes through here.
@@ -26,7 +36,8 @@ namespace espalier {
 ///     user or of the directory's owner are, as the Linux kernel has it for opening.
 ///   - What is not a plain file (a device, a pipe, /dev/stdout) is written as it is.
 ///
-/// Every member throws FileError naming the path and the system's reason.
+/// Every member throws WriteError naming the path and the system's reason, the
+/// constructor also FileError: what is no name, a link that is not followed.
 class OutputFile {
  public:
   enum class Temporary {
