@@ -78,6 +78,7 @@ void end_without_files(int signal) {
 void end_by_termination_signal() {
   // StarPU's own handler of SIGINT raises it again, for ever where one was set before.
   setenv("STARPU_CATCH_SIGNALS", "0", 1);
+  std::signal(SIGXFSZ, SIG_IGN);  // the write fails, and who wrote says so
   for (const int signal : {SIGINT, SIGHUP}) end_without_files(signal);
   std::thread(wait_for_termination).detach();
 }

@@ -12,6 +12,8 @@ namespace espalier::cli {
 /// first library starts one, and a thread of its own waits for it. A SIGTERM that was
 /// ignored when the program started stays ignored.
 ///
+/// A write beyond `ulimit -f` fails and does not end the program.
+///
 /// Files that are being written go first, then also where SIGINT or SIGHUP end the
 /// program, and StarPU is told to leave signals alone. @throws std::system_error when no
 /// thread can be started
