@@ -25,6 +25,7 @@
 #include "cli/restart.h"
 #include "cli/results_apart.h"
 #include "cli/termination.h"
+#include "espalier/machine/mapped_limits.h"
 #include "espalier/model/printable.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/launch.h"
@@ -229,6 +230,14 @@ int parse_and_run(const Words& words, char** argv, std::string_view only) {
   return run(*command, words);
 }
 
+// OpenBLAS waits at the end for its threads, which ask for memory for ever when a limit
+// leaves them none: there the program ends without what libraries do at the end.
+int ended(int status) {
+  if (status != kInternal && mapped_limits().empty()) return status;
+  std::fflush(nullptr);
+  _exit(status);
+}
+
 }  // namespace
 }  // namespace espalier::cli
 
@@ -245,9 +254,5 @@ int main(int argc, char** argv) {
     complain(failure.message);
     status = failure.status;
   }
-  if (status != kInternal) return status;
-  // OpenBLAS waits at the end for its threads, which ask for memory for ever when a limit
-  // leaves them none.
-  std::fflush(nullptr);
-  _exit(status);
+  return ended(status);
 }
