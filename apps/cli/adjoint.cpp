@@ -125,7 +125,7 @@ class PassReached {
 
 // Ends as the signal would have ended the program, having said how far it was.
 ExitStatus end_by_signal(const PassReached& reached) {
-  fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
+  note(reached.text("interrupted"));
   std::raise(SIGINT);
   return kInternal;
 }

@@ -110,8 +110,8 @@ ExitStatus report_run(const AdjointOptions& options, const AdjointJob& job,
   report.print(options.json);
   const Bytes peak = largest_peak(run);
   if (!run.bound || peak <= *run.bound) return kDone;
-  fmt::print(stderr, "espalier: the peak {} is above the bound {}\n", format_size(peak),
-             format_size(*run.bound));
+  note(fmt::format("the peak {} is above the bound {}", format_size(peak),
+                   format_size(*run.bound)));
   return kNo;
 }
 

@@ -52,7 +52,7 @@ void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule
 /// @param level  that has too few
 Ending refuse(const CheckpointRequest& request, const CheckpointAnswer& answer,
               const TooFewSlots& no, const std::string& message, std::size_t level) {
-  fmt::print(stderr, "espalier: {}\n", message);
+  note(message);
   if (request.json) {
     print(dump({{"input", answer.input},
                 {"feasible", false},

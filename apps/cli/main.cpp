@@ -26,7 +26,6 @@
 #include "cli/results_apart.h"
 #include "cli/termination.h"
 #include "espalier/machine/mapped_limits.h"
-#include "espalier/model/printable.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/launch.h"
 #endif
@@ -35,9 +34,7 @@ namespace espalier::cli {
 namespace {
 
 void say(std::string_view message) {
-  // Not by fmt::print(), which throws where standard error is closed.
-  if (!message.empty() && is_first_process())
-    std::fputs(fmt::format("espalier: {}\n", printable(message, true)).c_str(), stderr);
+  if (!message.empty() && is_first_process()) note(message);
 }
 
 // What ends the program. A launcher ends the job with the first process that fails, and

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "espalier/model/clock.h"
+#include "espalier/model/printable.h"
 
 namespace espalier::cli {
 namespace {
@@ -124,6 +125,18 @@ std::string dump(const nlohmann::ordered_json& object) {
          '\n';
 }
 
+namespace {
+
+// Not by fmt::print(), which throws where standard error is closed, full or a terminal
+// that has gone.
+void put_on_standard_error(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+}  // namespace
+
+void note(std::string_view message) {
+  put_on_standard_error(fmt::format("espalier: {}\n", printable(message, true)));
+}
+
 void print_infeasible(Report report, const Infeasible& answer, bool json,
                       std::string_view more) {
   print_refusal(std::move(report), answer, json,
@@ -132,7 +145,7 @@ void print_infeasible(Report report, const Infeasible& answer, bool json,
 
 void print_refusal(Report report, const Infeasible& answer, bool json,
                    std::string_view message) {
-  fmt::print(stderr, "espalier: {}\n", message);
+  note(message);
   if (!json) return;
   report.flag("feasible", "", false);
   report.text(
@@ -171,16 +184,16 @@ void Progress::draw_until_stopped(const std::stop_token& stop) {
     const double fraction = std::min(fraction_.load(), 1.0);
     const double elapsed = since(start);
     if (fraction < 0) {
-      fmt::print(stderr, "\r\033[K{} … {:.0f} s", step_, elapsed);
+      put_on_standard_error(fmt::format("\r\033[K{} … {:.0f} s", step_, elapsed));
     } else {
       const int filled = static_cast<int>(fraction * kCells);
-      fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f} %", step_, "", filled, "",
-                 kCells - filled, 100 * fraction);
+      put_on_standard_error(fmt::format("\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f} %", step_,
+                                        "", filled, "", kCells - filled, 100 * fraction));
     }
     drawn = true;
     pause = std::chrono::milliseconds(100);
   }
-  if (drawn) fmt::print(stderr, "\r\033[K");
+  if (drawn) put_on_standard_error("\r\033[K");
 }
 
 }  // namespace espalier::cli

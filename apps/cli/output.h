@@ -76,6 +76,11 @@ void print_infeasible(Report report, const Infeasible& answer, bool json,
 void print_refusal(Report report, const Infeasible& answer, bool json,
                    std::string_view message);
 
+/// "espalier: " and the message, a line on standard error (printable.h). Where that
+/// cannot be written the message is lost: what the program answers, and how it ends, is
+/// the same.
+void note(std::string_view message);
+
 /// What is being done, on standard error, for steps that take over a second. Nothing is
 /// written unless standard error is a terminal; the line is erased at the end.
 class Progress {

@@ -232,7 +232,7 @@ std::vector<std::string> reasons(const SolveOptions& options, const Solver& solv
 }
 
 void print_line(const SolveOptions& options, std::string_view text) {
-  fmt::print(stderr, "espalier: {}: {}\n", options.input_name(), text);
+  note(fmt::format("{}: {}", options.input_name(), text));
 }
 
 void print_notes(const SolveOptions& options, const SolveRun& run) {
@@ -271,8 +271,8 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
   const Bytes peak = run.peak_resident(solver);
   const bool kept = !run.bound || peak <= *run.bound;
   if (!kept)
-    fmt::print(stderr, "espalier: the peak {} is above the bound {}\n", format_size(peak),
-               format_size(*run.bound));
+    note(fmt::format("the peak {} is above the bound {}", format_size(peak),
+                     format_size(*run.bound)));
   return kept && why.empty() ? kDone : kNo;
 }
 

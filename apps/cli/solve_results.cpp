@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/output.h"
 #include "cli/paths.h"
 #include "cli/remedy.h"
 #include "espalier/io/text_file.h"
@@ -101,8 +102,8 @@ void write_null_space(const SolveOptions& options, std::int64_t dimension,
                       const std::function<void()>& write) {
   if (options.null_space.empty()) return;
   const auto say_nothing_is_written = [&options](const char* why) {
-    fmt::print(stderr, "espalier: {}: --null-space {}: nothing is written: {}\n",
-               options.input_name(), options.null_space, why);
+    note(fmt::format("{}: --null-space {}: nothing is written: {}", options.input_name(),
+                     options.null_space, why));
   };
   if (dimension == 0)
     return say_nothing_is_written("the factorisation found no null vectors");

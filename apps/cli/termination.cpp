@@ -1,6 +1,5 @@
 #include "cli/termination.h"
 
-#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/output.h"
 #include "espalier/io/output_file.h"
 
 namespace espalier::cli {
@@ -51,7 +51,8 @@ void wait_for_termination() {
   const std::scoped_lock lock(words().mutex);
   if (words().text) {
     const char* const clear = isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "";  // progress
-    std::fputs(fmt::format("{}espalier: {}\n", clear, words().text()).c_str(), stderr);
+    std::fputs(clear, stderr);
+    note(words().text());
   }
   remove_unfinished_files();
   std::signal(SIGTERM, SIG_DFL);

@@ -52,9 +52,7 @@ training::TrainResult train(const TrainCommand& command, const OperatorGraph& mo
   };
   const auto again = [&interrupt](std::int64_t step) {
     if (step == 0)
-      fmt::print(stderr,
-                 "espalier: a loss is no number; the steps run again to find where that "
-                 "began\n");
+      note("a loss is no number; the steps run again to find where that began");
     return interrupt.came();
   };
   return job.run(fill, ended, again);

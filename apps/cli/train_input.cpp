@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/naming.h"
+#include "cli/output.h"
 #include "cli/remedy.h"
 #include "espalier/io/text_file.h"
 #include "espalier/training/choose_trained.h"
@@ -69,10 +70,10 @@ void warn_of_not_trained(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 4); ++i)
     some += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
   if (names.size() > 4) some += fmt::format(" and {} more", names.size() - 4);
-  fmt::print(stderr,
-             "espalier: initializers that are scalars or exponents are not trained: {} "
-             "(--trained NAME: a scalar is; --frozen NAME: it is meant so)\n",
-             some);
+  note(
+      fmt::format("initializers that are scalars or exponents are not trained: {} "
+                  "(--trained NAME: a scalar is; --frozen NAME: it is meant so)",
+                  some));
 }
 
 std::string network_title(const TrainCommand& command) {

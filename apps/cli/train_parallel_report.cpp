@@ -98,7 +98,7 @@ ExitStatus report_shared(const TrainCommand& command, const SharedRun& run) {
   report.number("first_loss", "first loss", static_cast<double>(losses.front()));
   report.number("last_loss", "last loss", static_cast<double>(losses.back()));
   report.print(command.json);
-  if (!kept) fmt::print(stderr, "espalier: the peak of a process is above its bound\n");
+  if (!kept) note("the peak of a process is above its bound");
   return kept ? kDone : kNo;
 }
 

@@ -137,13 +137,12 @@ void write_page(const std::string& path, const TrainPlanReport& report,
 Ending refuse(const TrainingModel& model, TrainPlanReport report, bool json) {
   const std::optional<Bytes> least = least_of(report.answer);
   print_training(report, json);
-  fmt::print(
-      stderr, "espalier: {}\n",
-      least ? fmt::format("no plan found inside {} on each process; {} ({} "
-                          "bytes) would do",
-                          format_size(report.question.bound), format_size(*least), *least)
-            : "no way to share the step among these processes: " +
-                  rejected_text(report.answer));
+  note(least
+           ? fmt::format("no plan found inside {} on each process; {} ({} "
+                         "bytes) would do",
+                         format_size(report.question.bound), format_size(*least), *least)
+           : "no way to share the step among these processes: " +
+                 rejected_text(report.answer));
   if (least) return {kNo, raise_memory(*least, "--memory-per-process")};
   return {kNo, what_fits(model, std::move(report))};
 }

@@ -166,7 +166,7 @@ void print_refused(const PipelineReport& report, const Infeasible& no, bool json
   facts.text("input", "", report.input);
   facts.count("micro_batches", "", report.micro_batches);
   if (report.unit == 1) return print_infeasible(std::move(facts), no, json);
-  fmt::print(stderr, "espalier: {}\n", message_of(report, no));
+  note(message_of(report, no));
   if (!json) return;
   Json answer = facts.json();
   answer["feasible"] = false;

@@ -58,7 +58,7 @@ std::string StepsReached::text(std::string_view how) const {
 }
 
 ExitStatus end_interrupted(const StepsReached& reached) {
-  fmt::print(stderr, "espalier: {}\n", reached.text("interrupted"));
+  note(reached.text("interrupted"));
   std::raise(SIGINT);
   return kInternal;
 }
@@ -101,8 +101,8 @@ ExitStatus report_run(const TrainCommand& command, const TrainJob& job,
   report.number("last_loss", "last loss", static_cast<double>(result.losses.back()));
   report.print(command.json);
   if (!kept)
-    fmt::print(stderr, "espalier: the peak {} is above the bound {}\n",
-               format_size(result.peak_resident), format_size(*run.bound));
+    note(fmt::format("the peak {} is above the bound {}",
+                     format_size(result.peak_resident), format_size(*run.bound)));
   return kept ? kDone : kNo;
 }
 

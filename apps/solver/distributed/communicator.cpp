@@ -44,7 +44,7 @@ void SingleProcess::receive(std::span<std::byte> /*bytes*/, std::int32_t from,
 }
 
 void SingleProcess::fail(int /*status*/, std::string_view message) {
-  fmt::print(stderr, "espalier: {}\n", message);
+  std::fputs(fmt::format("espalier: {}\n", message).c_str(), stderr);
   std::abort();
 }
 
