@@ -104,7 +104,7 @@ std::string Report::table() const {
     if (row.value.empty()) {
       text += fmt::format("{}{}\n", text.empty() ? "" : "\n", row.label);
     } else {
-      text += fmt::format("  {:<{}}  {}\n", row.label, width, row.value);
+      text += fmt::format("  {:<{}}  {}\n", row.label, width, printable(row.value));
     }
   }
   return text;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "espalier/model/printable.h"
+
 namespace espalier::cli {
 namespace {
 
@@ -281,7 +283,23 @@ Remedy expected_words(const Line& line) {
                                 : known_words(line);
 }
 
+// Of bytes that no terminal shows; line ends at its end are lost.
+std::string by_printf(std::string_view word) {
+  std::string text = "\"$(printf '";
+  for (const char c : word) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '%')
+      text += "%%";
+    else if (c == '\\' || c == '\'' || code < 0x20 || code >= 0x7F)
+      text += fmt::format("\\{:03o}", code);
+    else
+      text += c;
+  }
+  return text + "')\"";
+}
+
 std::string quoted(const std::string& word) {
+  if (!is_printable(word)) return by_printf(word);
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;

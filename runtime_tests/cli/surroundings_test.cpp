@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -39,6 +42,37 @@ TEST(LittleAddressSpace, LetsPlannersEnd) {
   const TemporaryFile tree{std::string(kTree)};
   const Outcome outcome = run({"plan", tree.path()}, {}, std::int64_t{160} << 20);
   EXPECT_EQ(outcome.status, 0) << outcome.signal << outcome.err;
+}
+
+TEST(NamesOfFiles, ReachNoTerminalAsControlCharacters) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/a\x1b[31m\n\xc2\x9b\xff%d\\.tree";
+  std::ofstream(path) << kTree;
+  for (const char* memory : {"min", "5B"}) {
+    const Outcome outcome = run({"plan", path, "--memory", memory});
+    for (const char c : outcome.out + outcome.err)
+      EXPECT_TRUE(c == '\n' || std::iscntrl(static_cast<unsigned char>(c)) == 0);
+    const std::string all = outcome.out + outcome.err;
+    EXPECT_EQ(all.find("\xc2\x9b"), std::string::npos);
+    EXPECT_EQ(all.find('\xff'), std::string::npos);
+  }
+}
+
+// Which tells the same file to a shell.
+TEST(NamesOfFiles, StandInTheCommandThatWorks) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/a\x1b[31m\n\xff'%d\\.tree";
+  std::ofstream(path) << kTree;
+  const Outcome refused = run({"plan", path, "--memory", "5B"});
+  EXPECT_EQ(refused.status, 1);
+  const std::size_t line = refused.err.find("\n  ");
+  ASSERT_NE(line, std::string::npos) << refused.err;
+  const std::string command = refused.err.substr(line + 3);
+  const std::string folder = std::filesystem::path(ESPALIER_PROGRAM).parent_path();
+  EXPECT_EQ(shell(fmt::format("PATH={}:$PATH; {} >/dev/null", folder,
+                              command.substr(0, command.size() - 1))),
+            0)
+      << command;
 }
 
 }  // namespace TEST_SOURCE

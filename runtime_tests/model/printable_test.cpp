@@ -23,6 +23,9 @@ TEST(Printable, ShowsControlCharactersAndBrokenUtf8AsNumbers) {
                       "1"),
             "1\\xf11");
   EXPECT_EQ(printable("\xc3"), "\\xc3");
+  // U+009B begins what terminals obey, as an escape and a bracket do; U+00A0 is a blank.
+  EXPECT_EQ(printable("\xc2\x9b[2J \xc2\x80 \xc2\x9f \xc2\xa0"),
+            "\\xc2\\x9b[2J \\xc2\\x80 \\xc2\\x9f \xc2\xa0");
   // An overlong slash, a surrogate, beyond U+10FFFF.
   EXPECT_EQ(printable("\xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80"),
             "\\xc0\\xaf \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");

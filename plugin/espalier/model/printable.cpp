@@ -32,21 +32,30 @@ std::size_t character(std::string_view text) {
   return wrong ? 0 : length;
 }
 
-bool shows(char byte, bool keep_line_ends) {
-  const auto code = static_cast<unsigned char>(byte);
-  return (code >= 0x20 && code != 0x7F) || (byte == '\n' && keep_line_ends);
+// Bytes of what the text starts with: a character, or a byte that begins none.
+std::size_t step(std::string_view text) {
+  return std::max<std::size_t>(character(text), 1);
+}
+
+// What step() cuts off.
+bool shows(std::string_view next, bool keep_line_ends) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(next[k]); };
+  if (next.size() > 1) return byte(0) != 0xC2 || byte(1) >= 0xA0;
+  return (byte(0) >= 0x20 && byte(0) < 0x7F) || (byte(0) == '\n' && keep_line_ends);
 }
 
 // The word, of at most `most` bytes where those end a character.
 std::string escaped(std::string_view word, std::size_t most, bool keep_line_ends) {
   std::string shown;
   while (!word.empty() && shown.size() < most) {
-    const std::size_t length = character(word);
-    if (length > 1 || (length == 1 && shows(word[0], keep_line_ends)))
-      shown += word.substr(0, length);
-    else
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(word[0]));
-    word.remove_prefix(std::max<std::size_t>(length, 1));
+    const std::string_view next = word.substr(0, step(word));
+    if (shows(next, keep_line_ends)) {
+      shown += next;
+    } else {
+      for (const char byte : next)
+        shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    }
+    word.remove_prefix(next.size());
   }
   return shown;
 }
@@ -68,6 +77,12 @@ std::string printable(std::string_view text, bool keep_line_ends) {
     text.remove_prefix(1);
   }
   return shown;
+}
+
+bool is_printable(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(step(text)))
+    if (!shows(text.substr(0, step(text)), false)) return false;
+  return true;
 }
 
 }  // namespace espalier
