@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "cli/output.h"
 #include "cli/train_input.h"
 
 namespace espalier::cli {

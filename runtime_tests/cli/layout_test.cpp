@@ -112,7 +112,7 @@ TEST(Layout, NamesTheFileWhereAnAlignedSizeLeavesTheRange) {
   const TemporaryFile file("id,lower,upper,size\na,0,1,9223372036854775807\n");
   const Outcome outcome = run({"layout", file.path(), "--alignment", "64"});
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_EQ(outcome.err.find("espalier: " + file.path() + ": "), 0U) << outcome.err;
+  EXPECT_EQ(outcome.err.find("espalier: " + file.path() + ":2: "), 0U) << outcome.err;
 }
 
 TEST(Layout, RefusesWhatItCannotRead) {

@@ -97,7 +97,7 @@ class CancelledPass : public testing::TestWithParam<Factor> {
   }
   static SolverOptions options() {
     SolverOptions options;
-    options.workers = 2;
+    options.workers = GetParam() == Factor::kStarpu ? 2 : 1;
     options.runtime_flops = GetParam() == Factor::kStarpu ? 0 : 1e18;
     if (GetParam() == Factor::kSingle) options.precision = Precision::kSingle;
     return options;
@@ -135,6 +135,35 @@ TEST_P(CancelledPass, LeavesTheFactor) {
   }
   last = 0;
   EXPECT_EQ(solved(), expected);
+}
+
+// Threads that share a system ask where the calling one is in a piece: how often is a
+// matter of luck, and that it has none would be bad luck.
+TEST(CancelledPassOfThreads, LeavesTheFactor) {
+  SolverOptions options;
+  options.workers = 2;
+  options.runtime_flops = 1e18;
+  Solver solver(make_grid({17, 17, 17}), options);
+  ASSERT_TRUE(solver.plan(std::nullopt));
+  ASSERT_TRUE(solver.factorise());
+  const std::vector<double> ones = solver.apply_to_ones();
+  std::vector<double> expected = ones;
+  (void)solver.solve(expected, 1);
+  int thrown = 0;
+  for (int tries = 0; tries < 50 && thrown < 3; ++tries) {
+    std::vector<double> x = ones;
+    try {
+      (void)solver.solve(x, 1, Operation::kPlain, {},
+                         [](double done) { throw Enough{done}; });
+      EXPECT_EQ(x, expected);
+    } catch (const Enough&) {
+      ++thrown;
+    }
+  }
+  EXPECT_EQ(thrown, 3);
+  std::vector<double> x = ones;
+  (void)solver.solve(x, 1);
+  EXPECT_EQ(x, expected);
 }
 
 std::string name_of(Factor factor) {
