@@ -139,16 +139,16 @@ AnalyseOptions Solver::Impl::analyse_options() const {
   return analysing;
 }
 
-// @param whole  not in block form: what stands for a pair of a Hermitian matrix whose
-// rows
-//               are exchanged is no entry of one
-void Solver::Impl::analyse_given(InputMatrix&& matrix, bool whole) {
+// @param hermitian  what stands for a pair of a Hermitian matrix whose rows are exchanged
+//                   is no entry of one
+void Solver::Impl::analyse_given(InputMatrix&& matrix, bool hermitian) {
   const FactorKind kind = options_.kind ? *options_.kind : kind_of(matrix);
   if (options_.kind) require_kind(matrix, kind);
   if (options_.low_rank > 0 && kind != FactorKind::kCholesky)
     throw low_rank_needs_cholesky(options_.low_rank);
   PrepareOptions preparing = options_.prepare;
-  preparing.block_triangular &= !whole && !options_.factor_parts;
+  preparing.block_triangular &= !options_.factor_parts;
+  preparing.exchange_singletons &= !hermitian;
   prepared_ = prepare(std::move(matrix), kind, preparing, options_.analysis.interrupt);
   analysis_ = analyse(std::move(prepared_), analyse_options());
 }

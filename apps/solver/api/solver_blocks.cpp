@@ -45,16 +45,16 @@ GeneralMatrix joined(const SquareMatrix& blocks, const Coupling& coupling,
   return whole;
 }
 
-// Of singletons whose rows were exchanged: each variable's pair, in the order of the
-// analysis, and the partners of the others.
+// Each variable's pair in the order of the analysis: of singletons the one with which its
+// row was exchanged, of the others the partner.
 std::vector<std::int32_t> pairs_of(const PreparedMatrix& prepared,
                                    const std::vector<std::int32_t>& order) {
   const std::vector<std::int32_t> place = inverse_permutation(order);
   std::vector<std::int32_t> pair;
   for (const std::int32_t i : order) {
-    const bool exchanged = prepared.row_of[i] != i;
-    pair.push_back(place[exchanged || prepared.partner.empty() ? prepared.row_of[i]
-                                                               : prepared.partner[i]]);
+    const std::int32_t row = prepared.row_of.empty() ? i : prepared.row_of[i];
+    const bool alone = row != i || prepared.partner.empty();
+    pair.push_back(place[alone ? row : prepared.partner[i]]);
   }
   return pair;
 }
@@ -63,7 +63,8 @@ std::vector<std::int32_t> pairs_of(const PreparedMatrix& prepared,
 SquareMatrix with_rows_back(GeneralMatrix&& exchanged, const PreparedMatrix& prepared,
                             const std::vector<std::int32_t>& order) {
   const std::vector<std::int32_t> place = inverse_permutation(order);
-  for (std::int32_t& row : exchanged.row) row = place[prepared.row_of[order[row]]];
+  if (!prepared.row_of.empty())
+    for (std::int32_t& row : exchanged.row) row = place[prepared.row_of[order[row]]];
   return {symmetrised(exchanged).lower, {}};
 }
 
@@ -87,10 +88,11 @@ SquareMatrix whole_of(const Analysis& analysis, const PreparedMatrix& prepared) 
 }  // namespace
 
 // Of a singular block back substitution takes any solution, and only some of them leave
-// the other blocks one. The new analysis is in no bound that was given: without one only.
+// the other blocks one; nor is it known which of the unmatched variables it could have
+// pivots with. The new analysis is in no bound that was given: without one only.
 bool Solver::Impl::join_blocks() {
-  if (analysis_.form.empty() || bound_ || !(singular() || pivots_.perturbed > 0))
-    return false;
+  const bool regular = zeros_of_values() == 0 && !null_vector_ && pivots_.perturbed == 0;
+  if (analysis_.form.empty() || bound_ || regular) return false;
   if (processes_) {
     if (!join_blocks_together()) return false;
   } else {
@@ -110,7 +112,9 @@ bool Solver::Impl::analyse_joined() {
   Analysis next =
       analyse(whole_of(analysis_, prepared_), options_.analysis,
               symmetric ? pairs_of(prepared_, before) : std::vector<std::int32_t>{});
-  if (next.symbolic.factor_flops > kMostJoined) return false;
+  // Unmatched variables have no pivots before the end, where they are dense.
+  const auto last = static_cast<Flops>(analysis_.form.coupling.unmatched.size());
+  if (next.symbolic.factor_flops + last * last * last > kMostJoined) return false;
   if (symmetric) prepared_.row_of = {};
   next.symbolic.permutation = composed(before, next.symbolic.permutation);
   drop_factor();

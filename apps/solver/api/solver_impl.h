@@ -119,6 +119,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes bytes_to_spill() const { return spill_bytes_; }
   [[nodiscard]] std::int64_t null_space() const { return pivots_.null_space; }
   [[nodiscard]] const PivotStatistics& pivots() const { return pivots_; }
+  /// Zero pivots but for those of unmatched variables, which no values would mend.
+  [[nodiscard]] std::int64_t zeros_of_values() const;
   [[nodiscard]] bool singular() const;
 
   [[nodiscard]] ProcessFacts process_facts() const;
@@ -135,7 +137,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void take_numbers(const ComplexMatrix* numbers);
   void prepare_runtime();
   [[nodiscard]] AnalyseOptions analyse_options() const;
-  void analyse_given(InputMatrix&& matrix, bool whole = false);
+  void analyse_given(InputMatrix&& matrix, bool hermitian = false);
   void analyse_inner(const InputMatrix& matrix);
   void build(FactorKind kind);
   void take_tree(AssemblyTree&& tree);
@@ -351,6 +353,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] bool is_huge(double x, double b) const;
   [[nodiscard]] bool leaves_a_part(std::span<const double> b, std::span<const double> x,
                                    Operation operation) const;
+  [[nodiscard]] std::span<double> set_unmatched(std::span<double> basis) const;
   [[nodiscard]] bool is_rough() const;
   void judge(Solution& solution) const;
 

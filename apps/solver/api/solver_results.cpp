@@ -303,6 +303,18 @@ void Solver::Impl::schur(std::span<double> block) const {
           prepared_.row_scale[place[k / parts]] * prepared_.column_scale[place[j]];
 }
 
+// Null vectors begin with one unmatched unknown each, of which the others follow.
+// @return the vectors after those
+std::span<double> Solver::Impl::set_unmatched(std::span<double> basis) const {
+  const auto n = static_cast<std::size_t>(vector_size());
+  const auto parts = static_cast<std::size_t>(analysis_.permuted.parts());
+  std::size_t at = 0;
+  for (const std::int32_t each : analysis_.form.coupling.unmatched)
+    for (std::size_t part = 0; part < parts && at < basis.size(); ++part, at += n)
+      basis[at + each * parts + part] = 1;
+  return basis.subspan(at);
+}
+
 // Worked on in the order and the scaling of the factor, given in those of the matrix.
 std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
   if (!factored_) throw InvalidInput("null_space_basis: factorise first");
@@ -312,24 +324,26 @@ std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
   const std::int64_t count = pivots_.null_space * analysis_.permuted.parts();
   std::vector<double> basis(n * static_cast<std::size_t>(count));
   if (basis.empty()) return basis;
+  const std::span<double> sought = set_unmatched(basis);
   std::minstd_rand random(1);
-  fill(basis, random);
+  fill(sought, random);
   const bool transposed = operation == Operation::kTransposed;
   std::vector<double> products(basis.size());
   const std::int32_t block = nrhs_at_once(
       static_cast<std::int32_t>(std::min<std::int64_t>(count, vector_size())));
   with_open_solve(block, [&] {
     const auto solve = [&](std::span<double> vectors, bool other) {
-      for (std::int64_t k = 0; k < count; k += block) {
+      const auto all = static_cast<std::int64_t>(vectors.size() / n);
+      for (std::int64_t k = 0; k < all; k += block) {
         const auto now =
-            static_cast<std::int32_t>(std::min<std::int64_t>(block, count - k));
+            static_cast<std::int32_t>(std::min<std::int64_t>(block, all - k));
         numeric_->solve(other, vectors.subspan(k * n, now * n), now, {}, {});
       }
     };
-    solve(basis, !transposed);
-    orthonormalise(basis, n, &random);
-    solve(basis, transposed);
-    orthonormalise(basis, n, &random);
+    solve(sought, !transposed);
+    orthonormalise(sought, n, &random);
+    solve(sought, transposed);
+    orthonormalise(sought, n, &random);
     double error = null_error(matrix(), operation, basis, products);
     for (int left = kBasisCorrections; left > 0 && error > kNull; --left) {
       solve(products, transposed);

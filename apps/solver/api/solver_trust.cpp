@@ -120,6 +120,11 @@ BlockOperator Solver::Impl::factored(bool transposed, const std::function<void()
   };
 }
 
+std::int64_t Solver::Impl::zeros_of_values() const {
+  const auto unmatched = std::ssize(analysis_.form.coupling.unmatched);
+  return std::max<std::int64_t>(0, pivots_.null_space - unmatched);
+}
+
 bool Solver::Impl::singular() const {
   return pivots_.null_space > 0 || null_vector_ ||
          prepared_.structural_rank < analysis_.symbolic.size;
@@ -214,7 +219,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
     run = factorise_once(zero, progress);
   }
   for (int left = kTries; run && left > 0; --left) {
-    if (pivots_.null_space == 0 && pivots_.perturbed == 0 && !doubtful_) break;
+    if (zeros_of_values() == 0 && pivots_.perturbed == 0 && !doubtful_) break;
     const NullQuotient quotient = null_vector_quotient(ask);
     null_vector_ = quotient.last <= kZeroQuotient;
     const double smallest = run->pivots.smallest;
@@ -229,8 +234,10 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
       }
     } else {
       const bool clear = quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
-      const bool deficient = prepared_.structural_rank < analysis_.symbolic.size;
-      if (pivots_.null_space == 0 || !clear || lowered || deficient) break;
+      const auto matched =
+          analysis_.symbolic.size - std::ssize(analysis_.form.coupling.unmatched);
+      const bool deficient = prepared_.structural_rank < matched;
+      if (zeros_of_values() == 0 || !clear || lowered || deficient) break;
       zero = 0;
       lowered = true;
     }

@@ -149,6 +149,7 @@ void broadcast(Communicator& communicator, const Symbolic& symbolic, BlockForm& 
   broadcast(communicator, coupling.column_start);
   broadcast(communicator, coupling.row);
   broadcast_values(communicator, coupling);
+  broadcast(communicator, coupling.unmatched);
   if (communicator.rank() > 0) form = block_form(symbolic, std::move(coupling));
 }
 

@@ -76,8 +76,9 @@ void NodeRun<T>::run() {
   context_.log.add(alone_);
 }
 
-// A front of one entry that is a good pivot: diagonal matrices and triangular ones in
-// block form have no others. @return false: it takes the way of all fronts
+// A front of one entry that is a good pivot, or zero: diagonal matrices and triangular
+// ones in block form have no others.
+// @return false: it takes the way of all fronts
 template <class T>
 bool NodeRun<T>::take_alone(std::int32_t s) {
   if (symbolic_.front_order(s) != 1 || symbolic_.pivots(s) != 1 ||
@@ -86,9 +87,10 @@ bool NodeRun<T>::take_alone(std::int32_t s) {
   const SymmetricMatrix& a = context_.permuted.lower;
   const std::int32_t column = symbolic_.first_column[s];
   const std::int64_t at = a.column_start[column];
-  if (at == a.column_start[column + 1]) return false;
+  const bool stored = at < a.column_start[column + 1];
+  T pivot = stored ? context_.permuted.template entry<T>(at) : T(0);
+  if (pivot == T(0)) return take_zero(s);
   Factor<T>& factor = context_.factor;
-  T pivot = context_.permuted.template entry<T>(at);
   if (tree_.kind == FactorKind::kCholesky) {
     const RealOf<T> given = real_part(pivot);
     if (!(given > 0) || !std::isfinite(given) || context_.pivoting.least_part >= 1)
@@ -114,6 +116,27 @@ bool NodeRun<T>::take_alone(std::int32_t s) {
     alone_.smallest = std::min(alone_.smallest, counts->smallest);
   }
   *panel_ = pivot;
+  note_panel(s, tree_.sides());
+  return true;
+}
+
+// A variable without entries is a zero pivot, whatever the others are, and is replaced:
+// of structurally singular matrices half of all may be. @return false: of Cholesky
+template <class T>
+bool NodeRun<T>::take_zero(std::int32_t s) {
+  if (tree_.kind == FactorKind::kCholesky) return false;
+  const auto given = static_cast<RealOf<T>>(context_.pivoting.perturbation);
+  const T pivot = given > 0 ? given : RealOf<T>(1);
+  const std::int32_t column = symbolic_.first_column[s];
+  Factor<T>& factor = context_.factor;
+  const bool symmetric = tree_.kind == FactorKind::kLdlt;
+  factor.row_order[column] = 0;
+  if (symmetric)
+    factor.d[2 * std::int64_t{column}] = pivot;
+  else
+    factor.column_order[column] = 0;
+  *panel_ = symmetric ? T(1) : pivot;
+  ++alone_.null_space;
   note_panel(s, tree_.sides());
   return true;
 }

@@ -57,6 +57,7 @@ class NodeRun {
 
  private:
   bool take_alone(std::int32_t s);
+  bool take_zero(std::int32_t s);
   [[nodiscard]] std::int64_t contribution_entries(std::int32_t front) const {
     return tree_.contribution_entries(symbolic_, front);
   }

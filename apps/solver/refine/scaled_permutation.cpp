@@ -116,7 +116,8 @@ std::vector<std::int32_t> independent_systems(const Symbolic& symbolic,
                                               const BlockForm& form) {
   if (form.empty()) return independent_systems(symbolic);
   std::vector<std::int32_t> system = systems_of_columns(symbolic);
-  std::vector<std::int32_t> joined(form.blocks.size());  // to one before, or itself
+  // To one before, or itself.
+  std::vector<std::int32_t> joined(system.empty() ? 0 : system.back() + std::size_t{1});
   std::iota(joined.begin(), joined.end(), 0);
   const auto head = [&](std::int32_t each) {
     while (joined[each] != each) each = joined[each] = joined[joined[each]];

@@ -214,12 +214,19 @@ void load_form(SectionReader& file, const Checks& checks, Analysis& analysis) {
   coupling.column_start = file.take<std::int64_t>("coupcol");
   coupling.row = file.take<std::int32_t>("couprow");
   coupling.value = file.take<double>("coupval", coupling.row.size());
-  if (coupling.column_start.empty()) {
-    checks.require(coupling.row.empty(), "coupling");
+  const bool none = coupling.column_start.empty();
+  if (analysis.permuted.complex && !none)
+    coupling.imaginary = file.take<double>("coupvali", coupling.row.size());
+  coupling.unmatched = file.take<std::int32_t>("coupout");
+  std::int32_t least = 0;
+  for (const std::int32_t each : coupling.unmatched) {
+    checks.require(each >= least && each < size, "unmatched variables");
+    least = each + 1;
+  }
+  if (none) {
+    checks.require(coupling.row.empty() && coupling.unmatched.empty(), "coupling");
     return;
   }
-  if (analysis.permuted.complex)
-    coupling.imaginary = file.take<double>("coupvali", coupling.row.size());
   coupling.size = size;
   checks.offsets(coupling.column_start, static_cast<std::size_t>(size),
                  std::ssize(coupling.row), "coupling");
@@ -324,6 +331,7 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   file.put("coupval", analysis.form.coupling.value);
   if (analysis.permuted.complex && !analysis.form.empty())
     file.put("coupvali", analysis.form.coupling.imaginary);
+  file.put("coupout", analysis.form.coupling.unmatched);
   file.put("widths", std::span<const std::int32_t>(tree.block_width));
   save_groups(group, file);
 }

@@ -1,9 +1,12 @@
+// Scales and orders of rows of each kind, and values on them: over 300 lines.
+
 #include "solver/scaling/prepare.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "espalier/model/error.h"
@@ -89,76 +92,124 @@ bool has_pairs(const std::vector<std::int32_t>& partner) {
   return false;
 }
 
+// Whether the matrix may be cut: what is unmatched must be so whatever the values are. Of
+// zeros that were given none would raise the rank as another number then.
+bool may_cut(const PreparedMatrix& prepared, std::int32_t size,
+             const PrepareOptions& options) {
+  const std::int32_t unmatched = size - prepared.structural_rank;
+  return options.block_triangular && prepared.pattern_rank == prepared.structural_rank &&
+         (unmatched == 0 || unmatched > options.few_unmatched);
+}
+
+// Logarithms of the scales, with the partners that come with them.
+// @return none: all are one
+std::optional<std::vector<double>> match_symmetric(PreparedMatrix& prepared,
+                                                   const PrepareOptions& options,
+                                                   SymmetricMatching& matching,
+                                                   const std::function<void()>& ask) {
+  const SymmetricMatrix& lower = prepared.matrix.lower;
+  const bool definite = prepared.kind == FactorKind::kCholesky;
+  const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
+  if (!definite && (scaling == Scaling::kMatching ||
+                    structural_rank(lower, ask) < prepared.structural_rank)) {
+    matching = symmetric_matching(lower, options.weak_diagonal, ask);
+    prepared.structural_rank = matching.rank;
+  }
+  if (scaling == Scaling::kMatching) {
+    if (has_pairs(matching.partner)) prepared.partner = std::move(matching.partner);
+    return std::move(matching.log);
+  }
+  if (scaling == Scaling::kEquilibrate)
+    return definite ? unit_diagonal_logs(lower) : equilibration(expanded(lower)).row;
+  const double uniform = uniform_log(lower.value);
+  if (uniform == 0) return std::nullopt;
+  return std::vector<double>(static_cast<std::size_t>(lower.size), uniform / 2);
+}
+
+// The entries of unmatched variables go to the coupling, in both triangles.
+void take_out(PreparedMatrix& prepared, std::vector<std::int32_t>&& unmatched) {
+  const SymmetricMatrix all = std::exchange(prepared.matrix.lower, {});
+  std::vector<std::int32_t> component(static_cast<std::size_t>(all.size), 0);
+  std::int32_t count = 0;
+  for (const std::int32_t each : unmatched) component[each] = ++count;
+  ComponentSplit split = split_components(expanded(all), component);
+  prepared.matrix.lower = symmetrised(std::move(split.inside)).lower;
+  if (split.between.row.empty()) return;
+  prepared.coupling = {std::move(split.between)};
+  prepared.coupling.unmatched = std::move(unmatched);
+}
+
 void prepare_symmetric(PreparedMatrix& prepared, const PrepareOptions& options,
                        const std::function<void()>& ask) {
   SymmetricMatrix& lower = prepared.matrix.lower;
-  std::vector<double> log;
-  const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
-  if (prepared.kind == FactorKind::kLdlt && scaling != Scaling::kMatching)
-    prepared.structural_rank = structural_rank(lower, ask);
-  switch (scaling) {
-    case Scaling::kEquilibrate:
-      log = prepared.kind == FactorKind::kCholesky ? unit_diagonal_logs(lower)
-                                                   : equilibration(expanded(lower)).row;
-      break;
-    case Scaling::kMatching: {
-      const double weak = options.weak_diagonal;
-      if (options.block_triangular && prepare_singletons(prepared, weak, ask)) return;
-      SymmetricMatching matching = symmetric_matching(lower, weak, ask);
-      log = std::move(matching.log);
-      if (has_pairs(matching.partner)) prepared.partner = std::move(matching.partner);
-      prepared.structural_rank = matching.rank;
-      break;
-    }
-    default: {
-      const double uniform = uniform_log(lower.value);
-      if (uniform == 0) return;
-      log.assign(static_cast<std::size_t>(lower.size), uniform / 2);
-    }
+  if (prepared.kind == FactorKind::kLdlt && options.block_triangular &&
+      options.exchange_singletons &&
+      chosen(options.scaling, prepared.kind, prepared.matrix) == Scaling::kMatching &&
+      prepare_singletons(prepared, options.weak_diagonal, ask)) {
+    prepared.pattern_rank = prepared.structural_rank;
+    return;
   }
-  set_scales(prepared, lower, log, log);
-  multiply(lower, prepared.row_scale);
-}
-
-// Without a perfect matching a zero stands on the diagonal, and no order of blocks makes
-// up for the block that it is in.
-void cut_blocks(PreparedMatrix& prepared, GeneralMatrix& matrix) {
-  if (prepared.structural_rank < matrix.size) return;
-  ComponentSplit split = split_components(std::move(matrix), strong_components(matrix));
-  matrix = std::move(split.inside);
-  if (!split.between.row.empty()) prepared.coupling = std::move(split.between);
+  SymmetricMatching matching;
+  if (const auto log = match_symmetric(prepared, options, matching, ask)) {
+    set_scales(prepared, lower, *log, *log);
+    multiply(lower, prepared.row_scale);
+  }
+  prepared.pattern_rank = pattern_rank(lower, prepared.structural_rank, ask);
+  if (may_cut(prepared, lower.size, options) && !matching.unmatched.empty())
+    take_out(prepared, std::move(matching.unmatched));
 }
 
 // Scales, and the order of rows, of a matrix for L U.
-void match_general(PreparedMatrix& prepared, const GeneralMatrix& matrix,
-                   const PrepareOptions& options, const std::function<void()>& ask) {
+// @return of each column whether its row in that order is one that it is matched with;
+//         empty: all are
+std::vector<bool> match_general(PreparedMatrix& prepared, const GeneralMatrix& matrix,
+                                const PrepareOptions& options,
+                                const std::function<void()>& ask) {
   const Scaling scaling = chosen(options.scaling, prepared.kind, prepared.matrix);
-  if (scaling != Scaling::kMatching)
-    prepared.structural_rank = structural_rank(matrix, ask);
+  Matching matching;
+  if (scaling == Scaling::kMatching || structural_rank(matrix, ask) < matrix.size) {
+    matching = maximum_product_matching(matrix, ask);
+    prepared.structural_rank = matching.rank;
+  }
+  prepared.pattern_rank = pattern_rank(matrix, prepared.structural_rank, ask);
+  const bool singular = prepared.pattern_rank < matrix.size;
+  if (scaling == Scaling::kMatching ||
+      (singular && may_cut(prepared, matrix.size, options)))
+    prepared.row_of = std::move(matching.row_of_column);
   if (scaling == Scaling::kEquilibrate) {
     const ScalingLogs logs = equilibration(matrix);
     set_scales(prepared, matrix, logs.row, logs.column);
   } else if (scaling == Scaling::kMatching) {
-    Matching matching = maximum_product_matching(matrix, ask);
     balance(matching.row_log, matching.column_log);
     set_scales(prepared, matrix, matching.row_log, matching.column_log);
-    prepared.row_of = std::move(matching.row_of_column);
-    prepared.structural_rank = matching.rank;
   } else if (const double uniform = uniform_log(matrix.value); uniform != 0) {
     const std::vector<double> log(static_cast<std::size_t>(matrix.size), uniform / 2);
     set_scales(prepared, matrix, log, log);
   }
+  return std::move(matching.matched);
+}
+
+// In the order of the matching. An unmatched variable is a component by itself: a circle
+// through it would be a way from its row to its column along which matched pairs can be
+// exchanged for one more.
+void cut_blocks(PreparedMatrix& prepared, GeneralMatrix& matrix,
+                const std::vector<bool>& matched) {
+  ComponentSplit split = split_components(std::move(matrix), strong_components(matrix));
+  matrix = std::move(split.inside);
+  if (split.between.row.empty()) return;
+  prepared.coupling = {std::move(split.between)};
+  for (std::int32_t k = 0; k < matrix.size; ++k)
+    if (!matched[k]) prepared.coupling.unmatched.push_back(k);
 }
 
 void prepare_general(PreparedMatrix& prepared, GeneralMatrix&& matrix,
                      const PrepareOptions& options, const std::function<void()>& ask) {
-  match_general(prepared, matrix, options, ask);
-  prepared.pattern_rank = pattern_rank(matrix, prepared.structural_rank, ask);
+  const std::vector<bool> matched = match_general(prepared, matrix, options, ask);
   multiply(matrix, prepared);
   if (!prepared.row_of.empty()) {
     const std::vector<std::int32_t> inverse = inverse_permutation(prepared.row_of);
     for (std::int32_t& row : matrix.row) row = inverse[row];
-    if (options.block_triangular) cut_blocks(prepared, matrix);
+    if (may_cut(prepared, matrix.size, options)) cut_blocks(prepared, matrix, matched);
   }
   prepared.matrix = symmetrised(std::move(matrix));
 }
@@ -192,8 +243,6 @@ PreparedMatrix prepare(InputMatrix&& matrix, FactorKind kind,
   } else {
     prepared.matrix.lower = lower_triangle(std::move(matrix));
     prepare_symmetric(prepared, options, ask);
-    prepared.pattern_rank =
-        pattern_rank(prepared.matrix.lower, prepared.structural_rank, ask);
   }
   return prepared;
 }
@@ -214,8 +263,9 @@ void refill(SquareMatrix& target, const PreparedMatrix& prepared,
   clear_values(target);
   if (coupling != nullptr) std::fill(coupling->value.begin(), coupling->value.end(), 0.0);
   const Places places(target.size(), prepared, order);
-  // Where rows go with columns an entry and its opposite have one place.
-  const bool once = target.symmetric() && prepared.row_of.empty();
+  // Where rows go with columns an entry and its opposite have one place in the blocks.
+  const bool coupled = coupling != nullptr && coupling->size > 0;
+  const bool once = target.symmetric() && prepared.row_of.empty() && !coupled;
   for_each_entry(matrix, once, [&](auto row, auto column, double value) {
     PlacedEntry entry = places(row, column, value);
     if (once && entry.row < entry.column) std::swap(entry.row, entry.column);
@@ -264,7 +314,7 @@ InvalidInput outside_pattern(std::int32_t row, std::int32_t column) {
 }
 
 void refill(PreparedMatrix& prepared, const InputMatrix& matrix) {
-  GeneralMatrix coupling = std::move(prepared.coupling);
+  Coupling coupling = std::move(prepared.coupling);
   refill(prepared.matrix, prepared, {}, matrix, &coupling);
   prepared.coupling = std::move(coupling);
 }

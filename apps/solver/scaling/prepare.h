@@ -7,6 +7,7 @@
 
 #include "espalier/model/error.h"
 #include "espalier/solver/options.h"
+#include "solver/matrix/coupling.h"
 #include "solver/matrix/general_matrix.h"
 #include "solver/matrix/matrix_kind.h"
 #include "solver/matrix/sparse_matrix.h"
@@ -34,16 +35,20 @@ struct PreparedMatrix {
   std::int32_t structural_rank = 0;
   /// The same of whatever values: of all entries that were given, zeros among them.
   std::int32_t pattern_rank = 0;
-  /// The entries of B between its strong components; of order 0: B is irreducible, or not
-  /// cut. They form no circle between blocks.
-  GeneralMatrix coupling = {};
+  /// The entries of B between its strong components, or of pairs of singletons, and those
+  /// of unmatched variables; of order 0: B is irreducible, or not cut.
+  Coupling coupling = {};
 };
 
 /// Scales a matrix for its factorisation and, for LU, moves large entries to the
 /// diagonal. Takes the matrix over.
 ///
-/// Cholesky with kAuto: equilibrated when the diagonal spans more than 1e8, else kNone. A
-/// structurally singular matrix is prepared like any other.
+/// Cholesky with kAuto: equilibrated when the diagonal spans more than 1e8, else kNone.
+///
+/// L D L^T, LU: of a structurally singular matrix, whatever its values, what a maximum
+/// matching leaves out is in the coupling (Coupling::unmatched). Zeros that were given
+/// may be other numbers later: where some of them would raise the rank all stays
+/// together.
 ///
 /// @param ask  as of maximum_product_matching()
 /// @throws InvalidInput as require_kind(); what `ask` throws

@@ -126,7 +126,7 @@ bool prepare_singletons(PreparedMatrix& prepared, double weak_diagonal,
   Exchanged parts(both, singletons.partner, scale);
   if (!parts.in_range) return false;
   prepared.matrix.lower = std::move(parts.blocks);
-  if (!parts.coupling.row.empty()) prepared.coupling = std::move(parts.coupling);
+  if (!parts.coupling.row.empty()) prepared.coupling = {std::move(parts.coupling)};
   prepared.row_scale = prepared.column_scale = scale;
   prepared.row_of = std::move(singletons.partner);
   if (!std::ranges::is_sorted(partner)) prepared.partner = std::move(partner);

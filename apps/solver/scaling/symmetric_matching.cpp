@@ -142,13 +142,12 @@ SymmetricMatching of_singular(const GeneralMatrix& both, const Matching& matchin
   for (std::int32_t column = 0; column < both.size; ++column) {
     if (matching.matched[column]) is_kept[matching.row_of_column[column]] = true;
   }
-  for (std::int32_t row = 0; row < both.size; ++row) {
-    if (is_kept[row]) kept.push_back(row);
-  }
+  SymmetricMatching result;
+  for (std::int32_t row = 0; row < both.size; ++row)
+    (is_kept[row] ? kept : result.unmatched).push_back(row);
   const GeneralMatrix part = principal_part(both, kept);
   const SymmetricMatching inner =
       with_pairs(part, maximum_product_matching(part, ask), weak);
-  SymmetricMatching result;
   result.rank = matching.rank;
   result.partner.resize(both.size);
   std::iota(result.partner.begin(), result.partner.end(), 0);

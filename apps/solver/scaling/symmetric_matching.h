@@ -16,6 +16,9 @@ struct SymmetricMatching {
   /// pairs of the matching that it comes from, but for rounding.
   std::vector<double> log;
   std::int32_t rank = 0;  ///< as Matching::rank
+  /// Increasing: rows that are not matched. Without them and their columns the matrix is
+  /// of full structural rank, and they have no entry in common.
+  std::vector<std::int32_t> unmatched = {};
 };
 
 /// Matching and scaling of a symmetric matrix [DP05]. The cycles of

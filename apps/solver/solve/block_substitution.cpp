@@ -237,6 +237,8 @@ void BlockSubstitution<T>::solve(bool transposed, std::span<double> block,
   PacedAsk paced(asked);
   SequentialSweep<T> sweep(view_, transposed, b, x, work_, paced);
   const Solve at{transposed, vectors, b, x, paced, asked, sweep};
+  for (const std::int32_t each : form_.coupling.unmatched)
+    for (std::int32_t v = 0; v < nrhs; ++v) vectors[each + v * size_] = Number(0);
   for (std::size_t k = 0; k < turns_.size(); ++k) {
     const Turn& turn = turns_[transposed ? turns_.size() - 1 - k : k];
     for (std::size_t i = turn.begin; is_mine(turn) && i < turn.end; ++i)

@@ -33,6 +33,8 @@ struct BlockTeam {
 /// calling thread. Between blocks vectors are in double precision, of complex numbers
 /// real and imaginary parts in turn.
 ///
+/// Unmatched variables are zero.
+///
 /// Every process has the whole vectors and the coupling. Blocks of one process that
 /// follow each other are its turn: it solves with them, and tells the others what they
 /// come to. What couples a row with other blocks is subtracted by increasing columns, so

@@ -253,9 +253,8 @@ Analysis analyse(PreparedMatrix&& prepared, const AnalyseOptions& options) {
       analyse(std::move(prepared.matrix), options, prepared.partner, system_order);
   if (prepared.coupling.size > 0) {
     const Symbolic& symbolic = analysis.symbolic;
-    GeneralMatrix coupling =
-        permuted(std::exchange(prepared.coupling, {}), symbolic.permutation);
-    analysis.form = block_form(symbolic, {std::move(coupling)});
+    analysis.form = block_form(
+        symbolic, permuted(std::exchange(prepared.coupling, {}), symbolic.permutation));
   }
   return analysis;
 }

@@ -50,12 +50,32 @@ class ReadyBlocks {
   std::size_t turn_ = 0;
 };
 
-// Systems, given that of each column, so that for every entry (i, j) of the coupling that
-// of j comes before that of i; not those in a circle, nor what waits for them.
+// Of each column whether it is none of the coupling's unmatched variables.
+std::vector<bool> matched_columns(const Coupling& coupling, std::size_t size) {
+  std::vector<bool> matched(size, true);
+  for (const std::int32_t each : coupling.unmatched) matched[each] = false;
+  return matched;
+}
+
+// Calls take(row) with the rows of the entries of a column that are between matched
+// variables.
+template <class Take>
+void for_matched_rows(const Coupling& coupling, const std::vector<bool>& matched,
+                      std::int32_t column, const Take& take) {
+  if (!matched[column]) return;
+  for (auto at = coupling.column_start[column]; at < coupling.column_start[column + 1];
+       ++at)
+    if (matched[coupling.row[at]]) take(coupling.row[at]);
+}
+
+// Systems, given that of each column, so that for every entry (i, j) of the coupling,
+// unmatched variables left out, that of j comes before that of i; not those in a circle,
+// nor what waits for them.
 template <class Owner>
 std::vector<std::int32_t> in_order(const std::vector<std::int32_t>& system_of,
-                                   const GeneralMatrix& coupling, const Owner& owner) {
+                                   const Coupling& coupling, const Owner& owner) {
   const auto size = static_cast<std::int32_t>(system_of.size());
+  const std::vector<bool> matched = matched_columns(coupling, system_of.size());
   const std::int32_t systems = size == 0 ? 0 : *std::ranges::max_element(system_of) + 1;
   std::vector<std::int32_t> start(static_cast<std::size_t>(systems) + 1, 0);
   for (const std::int32_t system : system_of) ++start[system + 1];
@@ -63,7 +83,9 @@ std::vector<std::int32_t> in_order(const std::vector<std::int32_t>& system_of,
   std::vector<std::int32_t> next(start), columns(system_of.size());
   for (std::int32_t j = 0; j < size; ++j) columns[next[system_of[j]]++] = j;
   std::vector<std::int64_t> waits(static_cast<std::size_t>(systems), 0);  // for entries
-  for (const std::int32_t row : coupling.row) ++waits[system_of[row]];
+  for (std::int32_t j = 0; j < size && coupling.size > 0; ++j)
+    for_matched_rows(coupling, matched, j,
+                     [&](std::int32_t row) { ++waits[system_of[row]]; });
   ReadyBlocks ready;
   for (std::int32_t k = 0; k < systems; ++k)
     if (waits[k] == 0) ready.add(k, owner(k));
@@ -72,11 +94,10 @@ std::vector<std::int32_t> in_order(const std::vector<std::int32_t>& system_of,
   while (const auto system = ready.take()) {
     order.push_back(*system);
     for (std::int32_t c = start[*system]; c < start[*system + 1]; ++c)
-      for (auto at = coupling.column_start[columns[c]];
-           at < coupling.column_start[columns[c] + 1]; ++at) {
-        const std::int32_t other = system_of[coupling.row[at]];
+      for_matched_rows(coupling, matched, columns[c], [&](std::int32_t row) {
+        const std::int32_t other = system_of[row];
         if (--waits[other] == 0) ready.add(other, owner(other));
-      }
+      });
   }
   return order;
 }
@@ -152,6 +173,12 @@ Coupling permuted(Coupling&& coupling, std::span<const std::int32_t> permutation
     imaginary.value = std::move(coupling.imaginary);
     moved.imaginary = std::move(permuted(std::move(imaginary), permutation).value);
   }
+  if (!coupling.unmatched.empty()) {
+    const std::vector<std::int32_t> place = inverse_permutation(permutation);
+    for (const std::int32_t each : coupling.unmatched)
+      moved.unmatched.push_back(place[each]);
+    std::ranges::sort(moved.unmatched);
+  }
   static_cast<GeneralMatrix&>(moved) =
       permuted(static_cast<GeneralMatrix&&>(coupling), permutation);
   return moved;
@@ -172,21 +199,25 @@ std::vector<BlockForm::Block> blocks_by_owner(const Symbolic& symbolic,
                                               const Coupling& coupling,
                                               std::span<const std::int32_t> owner) {
   const std::vector<BlockForm::Block> systems = systems_by_fronts(symbolic);
-  std::vector<BlockForm::Block> blocks;
-  blocks.reserve(systems.size());
-  for (const std::int32_t k :
-       in_order(systems_of_columns(symbolic), coupling, [&](std::int32_t system) {
-         return owner.empty() ? 0 : owner[systems[system].root];
-       }))
-    blocks.push_back(systems[k]);
-  if (blocks.size() != systems.size())
+  const std::vector<std::int32_t> system_of = systems_of_columns(symbolic);
+  const std::vector<std::int32_t> order =
+      in_order(system_of, coupling, [&](std::int32_t system) {
+        return owner.empty() ? 0 : owner[systems[system].root];
+      });
+  if (order.size() != systems.size())
     throw InvalidInput(
         "the blocks of a triangular form depend on each other in a circle");
+  std::vector<bool> solved(systems.size(), true);
+  for (const std::int32_t each : coupling.unmatched) solved[system_of[each]] = false;
+  std::vector<BlockForm::Block> blocks;
+  blocks.reserve(systems.size() - coupling.unmatched.size());
+  for (const std::int32_t k : order)
+    if (solved[k]) blocks.push_back(systems[k]);
   return blocks;
 }
 
 std::vector<std::int32_t> substitution_order(const SymmetricMatrix& blocks,
-                                             const GeneralMatrix& coupling) {
+                                             const Coupling& coupling) {
   if (coupling.size == 0) return {};
   std::vector<std::int32_t> system = connected_parts(blocks);
   std::vector<std::int32_t> place(system.size());

@@ -17,14 +17,15 @@ struct CouplingRows {
   std::vector<std::int64_t> entry;  ///< its number in the coupling
 };
 
-/// A block triangular matrix in the numbering of a Symbolic that is of its diagonal
-/// blocks alone: each is one of the independent systems of the Symbolic. Empty where the
-/// matrix is factored whole.
+/// A block triangular matrix, but for unmatched variables, in the numbering of a Symbolic
+/// that is of its diagonal blocks alone: each is one of the independent systems of the
+/// Symbolic. Empty where the matrix is factored whole.
 struct BlockForm {
   Coupling coupling;  ///< the entries outside the blocks; rows increasing
   CouplingRows rows;
   /// First front and root of each block, in the order of back substitution: for every
-  /// entry (i, j) of the coupling the block of j stands before that of i.
+  /// entry (i, j) of the coupling the block of j stands before that of i. Those of
+  /// unmatched variables are none: nothing is solved with them.
   struct Block {
     std::int32_t first_front, root;
     friend bool operator==(const Block&, const Block&) = default;
@@ -64,7 +65,7 @@ struct BlockForm {
 ///                  returned
 /// @par Cost  O(n + nonzeros) nearly
 [[nodiscard]] std::vector<std::int32_t> substitution_order(const SymmetricMatrix& blocks,
-                                                           const GeneralMatrix& coupling);
+                                                           const Coupling& coupling);
 
 /// Of each column, the root's place among the systems by fronts, from 0.
 [[nodiscard]] std::vector<std::int32_t> systems_of_columns(const Symbolic& symbolic);

@@ -56,14 +56,14 @@ SymmetricMatrix paths(std::int32_t size,
 // Block {0, 3} needs that of 1, which needs {2, 4}.
 TEST(SubstitutionOrder, OfThreeBlocksByHand) {
   const SymmetricMatrix blocks = paths(5, {{0, 3}, {1}, {2, 4}});
-  const GeneralMatrix coupling = coupling_of(5, {{3, 1}, {1, 2}});
+  const Coupling coupling = {coupling_of(5, {{3, 1}, {1, 2}})};
   EXPECT_EQ(substitution_order(blocks, coupling),
             (std::vector<std::int32_t>{2, 1, 0, 2, 0}));
 }
 
 struct Instance {
   SymmetricMatrix blocks;
-  GeneralMatrix coupling;
+  Coupling coupling;
   std::vector<std::int32_t> block_of;
 };
 
@@ -92,7 +92,7 @@ Instance draw_instance(std::mt19937& random, std::int32_t size) {
   std::ranges::sort(entries);
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
   instance.blocks = paths(size, blocks);
-  instance.coupling = coupling_of(size, entries);
+  instance.coupling = {coupling_of(size, entries)};
   return instance;
 }
 

@@ -84,9 +84,16 @@ struct PrepareOptions {
   /// entry that is ordered without its partner is delayed, front by front, and what that
   /// takes is in no prediction: four to six times the memory on interior-point systems.
   double weak_diagonal = 0.01;
-  /// LU by matching, where it is perfect: only the diagonal blocks of the block
-  /// triangular form are factored. L D L^T by matching: see prepare_singletons().
+  /// LU by matching: only the diagonal blocks of the block triangular form are factored.
+  /// L D L^T by matching: see prepare_singletons(). Both, by any scaling: of a matrix
+  /// that is singular by its pattern what a maximum matching leaves out is not factored.
   bool block_triangular = true;
+  /// So many variables that a maximum matching leaves out are factored with the others,
+  /// as zero pivots at the end, where they meet whatever is singular by its values as
+  /// well.
+  std::int32_t few_unmatched = 8;
+  /// False: without prepare_singletons(), as of Hermitian matrices.
+  bool exchange_singletons = true;
 };
 
 /// How a matrix is ordered, and how columns become fronts.
