@@ -20,12 +20,11 @@ namespace espalier::solver {
 /// as many as possible are priced. Small ones are priced beside what is taken, on a few
 /// that go back at once. Where they are cheap, the first kFirst bytes are small: a huge
 /// page that the host has yet to find costs ten times what small ones of its size do
-/// there. As long as huge ones cost no
-/// more than clearing nothing else is tried from then on; else the dearer kind is after
-/// kBetweenTrials bytes, and after twice as many each time that it has stayed the dearer
-/// one. Of the last two prices of a kind the lower one counts: what else runs only makes
-/// one dearer. The cheaper kind is taken; the huge one where they are nearly alike, which
-/// is read faster and passed on for nothing.
+/// there. As long as huge ones cost no more than clearing nothing else is tried from then
+/// on; else the dearer kind is after kBetweenTrials bytes, and after twice as many each
+/// time that it has stayed the dearer one. Of the last two prices of a kind the lower one
+/// counts: what else runs only makes one dearer. The cheaper kind is taken; the huge one
+/// where they are nearly alike, which is read faster and passed on for nothing.
 class PageChoice {
  public:
   static constexpr Bytes kHugePage = Bytes{2} << 20;
