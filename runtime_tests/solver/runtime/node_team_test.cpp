@@ -82,6 +82,19 @@ TEST(NodeTeam, TellsItsProgressWhereItWasCalled) {
   EXPECT_LE(shared.report.allocated_peak, shared.report.booked_peak);
 }
 
+// Whether what is asked throws, at one of many calls: on a busy machine the others may be
+// done before the calling thread begins.
+bool ends_at_last(const std::function<void()>& call) {
+  for (int tries = 0; tries < 100; ++tries) {
+    try {
+      call();
+    } catch (const std::runtime_error&) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // What is asked throws: no thread is left at work, and all can be done again.
 TEST(NodeTeam, EndsWhereItsInterruptThrows) {
   Shared shared(grid(14), FactorKind::kLdlt, 2);
@@ -104,12 +117,13 @@ TEST(NodeTeam, EndsWhereItsInterruptThrows) {
                                      .meter = nullptr,
                                      .pool = nullptr,
                                      .former = {}};
-  // At once: on a busy machine the other thread may do nearly all.
   const Interrupt ask = [] { throw std::runtime_error("enough"); };
   std::atomic<Flops> done = 0;
   FactorReport report;
-  EXPECT_THROW(run_in_threads(context, shared.cut, ask, done, report),
-               std::runtime_error);
+  EXPECT_TRUE(ends_at_last([&] {
+    done = 0;
+    run_in_threads(context, shared.cut, ask, done, report);
+  }));
   EXPECT_LT(done, shared.tree.tasks.work(task_id(0)));
   EXPECT_TRUE(shared.run());
 }
@@ -123,17 +137,8 @@ TEST(TeamSolve, EndsWhereItsInterruptThrows) {
   const Vectors<double> x{b.data(), n, 1};
   const FactorView<double> view{shared.analysis.symbolic, shared.tree, *factor};
   const std::function<void()> ask = [] { throw std::runtime_error("enough"); };
-  const auto ends = [&] {  // unless the others were done before this thread began
-    try {
-      solve_in_threads(view, shared.cut, false, x, x, ask);
-      return false;
-    } catch (const std::runtime_error&) {
-      return true;
-    }
-  };
-  int tries = 100;
-  while (!ends() && tries > 0) --tries;
-  EXPECT_GT(tries, 0);
+  EXPECT_TRUE(
+      ends_at_last([&] { solve_in_threads(view, shared.cut, false, x, x, ask); }));
   std::ranges::fill(b, 1);
   std::vector<double> again = b;
   solve_in_threads(view, shared.cut, false, x, x, {});
