@@ -41,7 +41,8 @@ void expect_solves(Solver& solver, const InputMatrix& matrix, std::int32_t size)
     const std::vector<double> left = product(matrix, transposed, x);
     for (std::int32_t k = 0; k < size; ++k) ASSERT_NEAR(left[k], b[k], 1e-9) << k;
     x.assign(size, 0.0);
-    for (std::int32_t k = 0; k < size; ++k) x[k] = k * k % 11 + 1;
+    for (std::int32_t k = 0; k < size; ++k)
+      x[k] = static_cast<double>(std::int64_t{k} * k % 11 + 1);
     EXPECT_TRUE(solver.solve(x, 1, operation).doubts.backward_error);
   }
 }
