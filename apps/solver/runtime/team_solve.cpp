@@ -31,6 +31,7 @@ class TeamSolve : private TileRunner {
         children_(cut.pieces.size()),
         children_left_(cut.pieces.size()),
         sums_at_(cut.pieces.size() + 1),
+        local_entries_(fronts_.local_entries() * b.count),
         threads_(static_cast<std::size_t>(cut.threads)) {
     const std::int64_t count = b.count;
     for (std::size_t p = 0; p < cut.pieces.size(); ++p) {
@@ -38,9 +39,9 @@ class TeamSolve : private TileRunner {
       sums_at_[p + 1] = sums_at_[p] + std::ssize(rows) * count;
       if (cut.parent[p] >= 0) children_[cut.parent[p]].push_back(p);
       children_left_[p] = cut.children[p];
+      most_.add(view.symbolic, grains_of(p));
     }
     sums_.resize(static_cast<std::size_t>(sums_at_.back()));
-    measure_scratch();
   }
 
   void run() {
@@ -65,25 +66,13 @@ class TeamSolve : private TileRunner {
     return view_.tree.grains_of(cut_.pieces[p]);
   }
 
-  void measure_scratch() {
-    local_entries_ = fronts_.local_entries() * b_.count;
-    for (std::size_t p = 0; p < cut_.pieces.size(); ++p) {
-      const std::span<const IndexRange> grains = grains_of(p);
-      if (grains.size() > 1)  // the last one's sums are the piece's
-        sum_entries_ = std::max(
-            sum_entries_,
-            GrainSums<T>::entries(view_.symbolic, grains.first(grains.size() - 1)));
-      places_ = std::max(places_, GrainSums<T>::most_rows(view_.symbolic, grains));
-    }
-  }
-
   // The calling thread's.
   Scratch& scratch() {
     auto& own = threads_[static_cast<std::size_t>(TaskPool::rank())];
     if (!own) {
-      const std::int64_t vectors = local_entries_ + sum_entries_ * b_.count;
+      const std::int64_t vectors = local_entries_ + most_.sums * b_.count;
       own = Scratch{std::vector<T>(static_cast<std::size_t>(vectors)),
-                    std::vector<std::int32_t>(static_cast<std::size_t>(places_))};
+                    std::vector<std::int32_t>(static_cast<std::size_t>(most_.places))};
     }
     return *own;
   }
@@ -148,7 +137,8 @@ class TeamSolve : private TileRunner {
   std::vector<std::atomic<std::int32_t>> children_left_;
   std::vector<std::int64_t> sums_at_;  // of each piece, in entries
   std::vector<T> sums_;
-  std::int64_t local_entries_ = 0, sum_entries_ = 0, places_ = 0;
+  GrainSizes<T> most_;
+  std::int64_t local_entries_;
   std::vector<std::optional<Scratch>> threads_;
 };
 

@@ -30,24 +30,13 @@ std::vector<std::int64_t> out_starts(const Symbolic& symbolic, const AssemblyTre
   return start;
 }
 
-// What a worker needs beside a front's own vectors, at most over the nodes: for grains
-// inside a node.
-struct GrainSizes {
-  std::int64_t sums = 0, places = 0;
-};
-
+// Of the nodes.
 template <class T>
-GrainSizes grain_sizes(const Symbolic& symbolic, const AssemblyTree& tree,
-                       std::span<const std::int8_t> forest) {
-  GrainSizes most;
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    if (!contains(forest, i)) continue;
-    const auto grains = tree.grains_of(tree.nodes[i]);
-    if (grains.size() > 1)  // the last one's sums are the node's
-      most.sums = std::max(
-          most.sums, GrainSums<T>::entries(symbolic, grains.first(grains.size() - 1)));
-    most.places = std::max(most.places, GrainSums<T>::most_rows(symbolic, grains));
-  }
+GrainSizes<T> grain_sizes(const Symbolic& symbolic, const AssemblyTree& tree,
+                          std::span<const std::int8_t> forest) {
+  GrainSizes<T> most;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i)
+    if (contains(forest, i)) most.add(symbolic, tree.grains_of(tree.nodes[i]));
   return most;
 }
 
@@ -64,7 +53,7 @@ std::int64_t most_local_entries(const FactorView<T>& view,
 
 // Vectors of a front and of grains, and a place for each row that it has in theirs.
 template <class T>
-Bytes worker_bytes(std::int64_t local_entries, const GrainSizes& grains,
+Bytes worker_bytes(std::int64_t local_entries, const GrainSizes<T>& grains,
                    std::int32_t count) {
   return PageBuffer::footprint(
       checked_add(checked_mul((local_entries + grains.sums) * count, sizeof(T)),
@@ -102,7 +91,7 @@ TreeSolve<T>::TreeSolve(const FactorView<T>& view, const Runtime& runtime,
       out_start_(out_starts(view.symbolic, view.tree, forest_)),
       out_(checked_mul(out_start_.back() * count, sizeof(T))),
       read_limit_(read_limit) {
-  const GrainSizes grains = grain_sizes<T>(view.symbolic, view.tree, forest_);
+  const GrainSizes<T> grains = grain_sizes<T>(view.symbolic, view.tree, forest_);
   sum_entries_ = grains.sums;
   scratch_each_ = worker_bytes<T>(local_entries_, grains, count);
   scratch_ = PageBuffer(scratch_each_ * runtime.workers());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -59,6 +60,21 @@ class GrainSums {
   std::int64_t top_ = 0;
   std::int32_t* places_;
   std::vector<Child> pending_;  // whose parents have not been opened
+};
+
+/// What a worker needs for one right-hand side beside a front's own vectors, at most over
+/// runs of grains that it takes one after the other, of which the last one's sums go to
+/// others.
+template <class T>
+struct GrainSizes {
+  std::int64_t sums = 0, places = 0;  ///< entries of a stack, and of `places`
+
+  void add(const Symbolic& symbolic, std::span<const IndexRange> grains) {
+    if (grains.size() > 1)
+      sums = std::max(sums,
+                      GrainSums<T>::entries(symbolic, grains.first(grains.size() - 1)));
+    places = std::max(places, GrainSums<T>::most_rows(symbolic, grains));
+  }
 };
 
 }  // namespace espalier::solver
