@@ -153,13 +153,13 @@ void DegreeElimination::make_room(std::int64_t entries) {
   ESPALIER_ASSERT(end + entries <= most_, "lists never grow");
 }
 
-// Into the element that is being made, where it is not there.
+// Into the element that is being made, where it is not there. Nobody can foresee it, so
+// that it is written, at no place behind what is read, and counts or does not.
 void DegreeElimination::take_in(std::int32_t vertex, std::int64_t& to) {
   const std::int32_t weight = weight_[vertex];
-  if (weight <= 0) return;
-  weight_[vertex] = -weight;
-  list_[to++] = vertex;
-  remove(vertex);
+  weight_[vertex] = -std::abs(weight);
+  list_[to] = vertex;
+  to += weight > 0 ? 1 : 0;
 }
 
 // 1. In the place of the pivot's neighbours, or behind all lists.
@@ -190,20 +190,24 @@ void DegreeElimination::make_element(std::int32_t pivot) {
   length_[pivot] = static_cast<std::int32_t>(to - begin);
   mark_[pivot] = kLiveMark;
   std::int64_t weight = 0;
-  for (std::int64_t at = begin; at < to; ++at) weight -= weight_[list_[at]];
+  for (std::int64_t at = begin; at < to; ++at) {
+    weight -= weight_[list_[at]];
+    remove(list_[at]);
+  }
   degree_[pivot] = static_cast<std::int32_t>(weight);
 }
 
-// What of each element is not in the new one.
+// What of each element is not in the new one, without branches that nobody can foresee.
 void DegreeElimination::measure_outside(std::int32_t pivot) {
+  const std::int64_t stamp = stamp_;
   for (std::int32_t k = 0; k < length_[pivot]; ++k) {
     const std::int32_t vertex = list_[start_[pivot] + k];
-    for (std::int32_t j = 0; j < elements_[vertex]; ++j) {
-      const std::int32_t element = list_[start_[vertex] + j];
-      if (mark_[element] >= stamp_)
-        mark_[element] += weight_[vertex];
-      else if (mark_[element] != kDeadMark)
-        mark_[element] = stamp_ + degree_[element] + weight_[vertex];
+    const std::int64_t weight = weight_[vertex];
+    const auto first = list_.begin() + start_[vertex];
+    for (auto each = first; each != first + elements_[vertex]; ++each) {
+      const std::int64_t mark = mark_[*each], whole = stamp + degree_[*each];
+      const std::int64_t left = (mark >= stamp ? mark : whole) + weight;
+      mark_[*each] = mark == kDeadMark ? kDeadMark : left;
     }
   }
 }
@@ -212,14 +216,14 @@ void DegreeElimination::measure_outside(std::int32_t pivot) {
 void DegreeElimination::shorten(std::int32_t vertex, std::int32_t pivot) {
   const std::int64_t begin = start_[vertex], neighbours = begin + elements_[vertex];
   const std::int64_t behind = begin + length_[vertex];
+  const std::int64_t stamp = stamp_;
   std::int64_t to = begin, outside = 0;
   std::uint32_t hash = 0;
   for (std::int64_t at = begin; at < neighbours; ++at) {
     const std::int32_t element = list_[at];
-    if (mark_[element] == kDeadMark) continue;
-    const std::int64_t more = mark_[element] - stamp_;
-    if (more == 0) {
-      join(element, pivot);
+    const std::int64_t mark = mark_[element], more = mark - stamp;
+    if (more <= 0) {
+      if (mark != kDeadMark) join(element, pivot);
       continue;
     }
     outside += more;
@@ -228,11 +232,12 @@ void DegreeElimination::shorten(std::int32_t vertex, std::int32_t pivot) {
   }
   const std::int64_t first_neighbour = to;
   for (std::int64_t at = neighbours; at < behind; ++at) {
-    const std::int32_t other = list_[at];
-    if (weight_[other] <= 0) continue;
-    outside += weight_[other];
-    hash += static_cast<std::uint32_t>(other);
-    list_[to++] = other;
+    const std::int32_t other = list_[at], weight = weight_[other];
+    const bool stays = weight > 0;
+    outside += stays ? weight : 0;
+    hash += stays ? static_cast<std::uint32_t>(other) : 0;
+    list_[to] = other;
+    to += stays ? 1 : 0;
   }
   if (outside == 0) {
     left_ += weight_[vertex];
