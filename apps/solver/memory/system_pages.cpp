@@ -67,6 +67,11 @@ void touch_pages(std::byte* data, Bytes bytes) {
     *static_cast<volatile std::byte*>(data + at) = std::byte{0};
 }
 
+void bring_pages(std::byte* data, Bytes bytes) {
+  if (madvise(data, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE) != 0)
+    touch_pages(data, bytes);
+}
+
 void unmap_pages(std::byte* data, Bytes bytes) noexcept {
   munmap(data, static_cast<std::size_t>(bytes));
 }

@@ -25,6 +25,9 @@ void populate_pages(std::byte* at, Bytes bytes);
 /// Makes pages resident by writing a zero at the start of each. The first use of a page
 /// has a price of its own where a host shadows its table.
 void touch_pages(std::byte* data, Bytes bytes);
+/// The same for pages of zeros, by one call where the system has it: at half the price of
+/// a fault each.
+void bring_pages(std::byte* data, Bytes bytes);
 void unmap_pages(std::byte* data, Bytes bytes) noexcept;
 /// Bytes up to the next place where a huge page may begin.
 [[nodiscard]] Bytes to_huge_page(const std::byte* at);
