@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "solver/io/matrix_market_header.h"
@@ -67,6 +68,64 @@ std::string parse_entry(std::string_view line, std::int32_t size, EntryField fie
   return {};
 }
 
+bool is_gap(char c) { return c == ' ' || c == '\t'; }
+
+// A number that ends where blanks, a line or the text do.
+template <class Number>
+bool take_number(const char*& at, const char* end, Number& number) {
+  while (at != end && is_gap(*at)) ++at;
+  const auto [next, error] = std::from_chars(at, end, number);
+  at = next;
+  return error == std::errc() && (at == end || is_gap(*at) || *at == '\r' || *at == '\n');
+}
+
+bool take_index(const char*& at, const char* end, std::int32_t size,
+                std::int32_t& index) {
+  std::int64_t number = 0;
+  if (!take_number(at, end, number) || number < 1 || number > size) return false;
+  index = static_cast<std::int32_t>(number - 1);
+  return true;
+}
+
+bool take_finite(const char*& at, const char* end, double& value) {
+  return take_number(at, end, value) && std::isfinite(value);
+}
+
+bool take_values(const char*& at, const char* end, EntryField field, double& value,
+                 double& imaginary) {
+  switch (field) {
+    case EntryField::kPattern:
+      value = 1;
+      return true;
+    case EntryField::kInteger: {
+      std::int64_t whole = 0;
+      const bool taken = take_number(at, end, whole);
+      value = static_cast<double>(whole);
+      return taken;
+    }
+    case EntryField::kReal:
+      return take_finite(at, end, value);
+    case EntryField::kComplex:
+      return take_finite(at, end, value) && take_finite(at, end, imaginary);
+  }
+  return false;
+}
+
+// An entry as nearly all are written, in half the time of parse_entry(), which knows all
+// that may be. Removes its line. @return false: whatever the line is, it is still there
+bool take_plain_entry(std::string_view& text, std::int32_t size, EntryField field,
+                      MatrixMarketEntry& entry, double& imaginary) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  if (!take_index(at, end, size, entry.row) || !take_index(at, end, size, entry.column) ||
+      !take_values(at, end, field, entry.value, imaginary))
+    return false;
+  while (at != end && (is_gap(*at) || *at == '\r')) ++at;
+  if (at != end && *at++ != '\n') return false;
+  text.remove_prefix(static_cast<std::size_t>(at - text.data()));
+  return true;
+}
+
 }  // namespace
 
 void parse_chunk(EntryChunk& chunk, std::int32_t size, EntryField field) {
@@ -75,14 +134,16 @@ void parse_chunk(EntryChunk& chunk, std::int32_t size, EntryField field) {
   chunk.fault.reset();
   std::string_view text = chunk.text;
   while (!text.empty()) {
-    const std::string_view line = take_line(text);
-    if (is_blank_or_comment(line)) continue;
     MatrixMarketEntry entry;
     double imaginary = 0;
-    std::string message = parse_entry(line, size, field, entry, imaginary);
-    if (!message.empty()) {
-      chunk.fault = {line.data(), std::move(message)};
-      return;
+    if (!take_plain_entry(text, size, field, entry, imaginary)) {
+      const std::string_view line = take_line(text);
+      if (is_blank_or_comment(line)) continue;
+      std::string message = parse_entry(line, size, field, entry, imaginary);
+      if (!message.empty()) {
+        chunk.fault = {line.data(), std::move(message)};
+        return;
+      }
     }
     chunk.entries.push_back(entry);
     if (field == EntryField::kComplex) chunk.imaginary.push_back(imaginary);

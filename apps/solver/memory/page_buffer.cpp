@@ -49,9 +49,11 @@ void PageBuffer::take_system(Content content) {
 
 // Not aligned_alloc(): of what is large enough to be mapped, that maps anew each time,
 // where malloc() soon keeps as much in the heap. Of many pages what is fresh is zero
-// already, and is brought at once; few ones have been used before.
+// already, and is touched as populate_pages() does, or brought by one call where malloc()
+// is likely to have mapped it; few ones have been used before.
 bool PageBuffer::take_heap(Content content) {
   constexpr Bytes kFewPages = 4;
+  constexpr Bytes kMapped = Bytes{128} << 10;  // M_MMAP_THRESHOLD at first
   if (bytes_ > kSmall) return false;
   const bool zeros = content == Content::kZeros;
   const bool few = bytes_ <= kFewPages * page_size();
@@ -63,7 +65,7 @@ bool PageBuffer::take_heap(Content content) {
   data_ = static_cast<std::byte*>(
       std::align(page, static_cast<std::size_t>(bytes_), place, space));
   if (few && zeros) std::fill_n(data_, bytes_, std::byte{0});
-  if (!few && zeros) bring_pages(data_, bytes_);
+  if (!few && zeros) (bytes_ < kMapped ? touch_pages : bring_pages)(data_, bytes_);
   return true;
 }
 

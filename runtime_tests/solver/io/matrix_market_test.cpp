@@ -4,6 +4,8 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <iomanip>
 #include <sstream>
 
@@ -220,6 +222,38 @@ TEST(MatrixMarket, ReadsExponentsAsFortranWritesThem) {
                 "'1D3' is not an integer"});
 }
 
+TEST(MatrixMarket, ReadsEntriesHoweverTheyAreSetApart) {
+  const std::array values = {"0",
+                             "-0.0",
+                             "+7",
+                             "1.5",
+                             ".25",
+                             "-3.",
+                             "1e3",
+                             "-2E-300",
+                             "4.9e-324",
+                             "1.7976931348623157e308",
+                             "0.1",
+                             "1e-400",
+                             "12345678901234567890.5"};
+  const std::array gaps = {" ", "\t", "   ", " \t "};
+  const std::array ends = {"\n", "\r\n", " \n", "\t\r\n", "\v\n"};
+  std::mt19937 random(7);
+  const auto any = [&](const auto& of) { return of[random() % of.size()]; };
+  for (int round = 0; round < 400; ++round) {
+    const std::string value = any(values);
+    const std::string line = (random() % 3 == 0 ? any(gaps) : std::string()) + "2" +
+                             any(gaps) + "1" + any(gaps) + value + any(ends);
+    const std::string text = kSymmetric + "2 2 2\n1 1 3\n" + line;
+    if (value == "1e-400") {
+      expect_fault({text, 4, "outside the range"});
+      continue;
+    }
+    expect_equal(read_text(text),
+                 {2, {0, 2, 2}, {0, 1}, {3, std::strtod(value.c_str(), nullptr)}});
+  }
+}
+
 TEST(MatrixMarket, NamesTheFaultOfAnEntry) {
   const std::string head = kSymmetric + "% c\n3 3 3\n1 1 4\n";  // 4 lines
   const std::string tail = "\n3 3 4\n";
@@ -227,6 +261,9 @@ TEST(MatrixMarket, NamesTheFaultOfAnEntry) {
       {head + "2" + tail, 5, "the column is missing"},
       {head + "2 2" + tail, 5, "the value is missing"},
       {head + "2 2 4 4" + tail, 5, "'4' after the entry's last field"},
+      {head + "2 2 4\r5" + tail, 5, "'5' after the entry's last field"},
+      {head + "2 2 4," + tail, 5, "malformed value '4,'"},
+      {head + "+2 2 4" + tail, 5, "malformed row '+2'"},
       {head + "x 2 4" + tail, 5, "malformed row 'x'"},
       {head + "2 2.0 4" + tail, 5, "malformed column '2.0'"},
       {head + "2 2 4x" + tail, 5, "malformed value '4x'"},
