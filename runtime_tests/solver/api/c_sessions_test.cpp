@@ -285,13 +285,54 @@ TEST(SessionArguments, AreNamedWhenTheyCannotBe) {
     expect_error(solve(0, nrhs, b, 4, x, -4), EINVAL, "ldx is -4");
     expect_error(solve(0, nrhs, b, 4, b, 5), EINVAL, "in place");
   }
-  expect_error(solve(0, 2, b, INT64_MAX, x, 4), EOVERFLOW, "");
+  for (const std::int32_t nrhs : {1, 2})
+    expect_error(solve(0, nrhs, b, INT64_MAX, x, 4), EOVERFLOW, "");
   b[1] = std::nan("");
   expect_error(solve(0, 1, b, 4, x, 4), EINVAL, "entry 1");
   const espalier_solver_matrix columns{};
   expect_error(espalier_solver_refactorise(solver.get(), &columns), EINVAL, "rows");
   expect_error(espalier_solver_read_order(solver.get(), nullptr), EINVAL, "order");
   expect_error(espalier_solver_set_progress(nullptr, nullptr, nullptr), EINVAL, "solver");
+}
+
+TEST(SessionArguments, OfVectorsThatOverlapAreRefused) {
+  constexpr std::int32_t kOrder = 4;
+  const Handle solver = factored(Rows(kOrder, 1).input());
+  std::vector<double> all(40);
+  const auto solve = [&](std::int32_t nrhs, int b, std::int64_t ldb, int x,
+                         std::int64_t ldx) {
+    return espalier_solver_solve_block(solver.get(), 0, nrhs, all.data() + b, ldb,
+                                       all.data() + x, ldx);
+  };
+  for (int shift = 1; shift < kOrder; ++shift)
+    for (const std::int32_t nrhs : {1, 3}) {
+      expect_error(solve(nrhs, 0, 4, shift, 4), EINVAL, "x overlaps with b");
+      expect_error(solve(nrhs, shift, 4, 0, 4), EINVAL, "x overlaps with b");
+      expect_error(solve(nrhs, shift, 8, 0, 9), EINVAL, "x overlaps with b");
+    }
+  expect_error(solve(3, 0, 4, 4, 4), EINVAL, "vector 0 of x, from 0, with vector 1 of b");
+  expect_error(solve(3, 20, 5, 4, 9), EINVAL,
+               "vector 2 of x, from 0, with vector 0 of b");
+  expect_error(espalier_solver_solve_part(solver.get(), ESPALIER_SOLVER_PART_L, 0, 2,
+                                          all.data(), 4, all.data() + 1, 4),
+               EINVAL, "x overlaps with b");
+}
+
+TEST(SessionArguments, OfVectorsThatStandBetweenEachOtherAreTaken) {
+  const Rows matrix(4, 1);
+  const Handle solver = factored(matrix.input());
+  const std::vector<double> ones = matrix.times(std::vector(4, 1.0).data(), false);
+  std::vector<double> all(40);  // b x b x b x
+  for (const int k : {0, 8, 16}) std::ranges::copy(ones, all.begin() + k);
+  ASSERT_EQ(
+      espalier_solver_solve_block(solver.get(), 0, 3, all.data(), 8, all.data() + 4, 8),
+      0)
+      << espalier_solver_last_error();
+  for (const int k : {0, 8, 16})
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(all[k + i], ones[i]);
+      EXPECT_NEAR(all[k + 4 + i], 1, 1e-14);
+    }
 }
 
 // Compiled when options ended with out_of_core and statistics before `advice`.

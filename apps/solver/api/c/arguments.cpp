@@ -192,12 +192,12 @@ InputMatrix matrix_from(const espalier_solver_matrix& matrix) {
 }
 
 void check_leading(const char* name, std::int64_t leading, std::int64_t order,
-                   std::int64_t columns) {
-  if (columns > 0 && leading < order)
+                   std::int64_t columns, std::int64_t number_bytes) {
+  if (columns <= 0) return;
+  if (leading < order)
     throw InvalidInput(
         fmt::format("{} is {}: less than the order, {}", name, leading, order));
-  if (columns > 1)
-    (void)checked_mul(checked_mul(leading, columns), std::int64_t{sizeof(double)});
+  (void)checked_mul(checked_mul(leading, columns), number_bytes);
 }
 
 std::span<double> vectors_from(std::int32_t order, std::int32_t nrhs, double* vectors) {

@@ -67,9 +67,10 @@ void take_refinement(std::int32_t no_refinement, std::int32_t estimate_errors,
 /// Whether the options ask for the program's StarPU: their workers may be 0 then.
 [[nodiscard]] bool adopts(const espalier_solver_options& options);
 
-/// Of vectors or columns one after the other. @throws InvalidInput naming `leading`
+/// Of vectors or columns one after the other, of numbers of so many bytes.
+/// @throws InvalidInput naming `leading`, OverflowError
 void check_leading(const char* name, std::int64_t leading, std::int64_t order,
-                   std::int64_t columns);
+                   std::int64_t columns, std::int64_t number_bytes);
 
 /// A copy. @throws InvalidInput naming the column or the entry that cannot be
 [[nodiscard]] InputMatrix matrix_from(const espalier_solver_matrix& matrix);

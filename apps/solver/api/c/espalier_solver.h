@@ -421,7 +421,7 @@ ESPALIER_SOLVER_API int espalier_solver_factorise_values(espalier_solver* solver
  * X = A^-1 B, or A^-T B, for `nrhs` vectors of n finite entries.
  * @param ldb, ldx  from one vector to the next in B and X, at least n; inside a bound a
  *                  larger ldx means that vectors are solved for one at a time
- * @param x  may be b where ldx is ldb; else it does not overlap with it
+ * @param x  may be b where ldx is ldb; else no vector of x overlaps with one of b
  */
 ESPALIER_SOLVER_API int espalier_solver_solve_block(espalier_solver* solver,
                                                     int32_t transposed, int32_t nrhs,

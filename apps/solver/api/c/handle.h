@@ -52,6 +52,9 @@ struct espalier_solver {
   [[nodiscard]] bool transposed() const { return factoring().of_transposed(); }
   /// Doubles of one of the caller's numbers.
   [[nodiscard]] std::int32_t parts() const { return complex ? 2 : 1; }
+  [[nodiscard]] std::int64_t number_bytes() const {
+    return parts() * std::int64_t{sizeof(double)};
+  }
   /// Of the caller's matrix.
   [[nodiscard]] std::int32_t order() const {
     return factoring().analysis().symbolic.size;

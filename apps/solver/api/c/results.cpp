@@ -96,7 +96,7 @@ int espalier_solver_read_schur(const espalier_solver* solver, double* block,
     need(block, "block");
     need_factor(handle, "read_schur");
     const std::int64_t kept = handle.kept(), parts = handle.parts();
-    check_leading("leading", leading, kept, kept);
+    check_leading("leading", leading, kept, kept, handle.number_bytes());
     std::vector<double> dense(static_cast<std::size_t>(parts * kept * kept));
     if (handle.complex) {
       handle.complex->schur(complex_numbers(dense));
@@ -142,7 +142,7 @@ int espalier_solver_read_null_space(espalier_solver* solver, int32_t transposed,
     if (!handle.complex) (void)operation_of(handle, transposed);
     if (count == 0) return 0;
     need(basis, "basis");
-    check_leading("leading", leading, order, count);
+    check_leading("leading", leading, order, count, handle.number_bytes());
     if (handle.complex) {
       std::vector<Complex> vectors = complex_null_space(handle, transposed);
       give(parts_of(vectors), 2 * order, basis, 2 * leading);

@@ -9,6 +9,7 @@
 
 #include "espalier/machine/memory_limits.h"
 #include "espalier/model/units.h"
+#include "solver/api/c/columns.h"
 #include "solver/api/c/handle.h"
 #include "solver/api/worst_of.h"
 #include "solver/matrix/check_matrix.h"
@@ -84,30 +85,6 @@ void solve_part(espalier_solver& handle, FactorPart part, std::int32_t transpose
   handle.complex->solve_part(mine, numbers, nrhs, complex_operation(crosses, transposed),
                              progress);
   if (around) conjugate(numbers);
-}
-
-// Vectors as a caller has them.
-struct Columns {
-  std::int32_t count;
-  const double* b;
-  std::int64_t ldb;
-  double* x;
-  std::int64_t ldx;
-};
-
-// @return false: there is nothing to do
-bool check_columns(const espalier_solver& handle, const Columns& given) {
-  check_count(given.count);
-  const std::int32_t order = handle.order();
-  if (given.count == 0 || order == 0) return false;
-  need(given.b, "b");
-  need(given.x, "x");
-  check_leading("ldb", given.ldb, order, given.count);
-  check_leading("ldx", given.ldx, order, given.count);
-  if (given.b == given.x && given.ldb != given.ldx)
-    throw InvalidInput(
-        fmt::format("ldb is {} and ldx {} in place", given.ldb, given.ldx));
-  return true;
 }
 
 // Calls solve(vectors, count, progress) with vectors one right after the other: where
