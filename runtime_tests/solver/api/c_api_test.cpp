@@ -180,6 +180,8 @@ TEST(CInterface, NamesWhatIsWrongWithOptions) {
   refuse_options(with([](auto& o) { o.pivot_threshold = std::nan(""); }), "threshold");
   refuse_options(with([](auto& o) { o.pivot_threshold = 1.5; }), "pivot_threshold");
   refuse_options(with([](auto& o) { o.delay_reserve = -1; }), "delay_reserve");
+  refuse_options(with([](auto& o) { o.out_of_core = ""; }),
+                 "options.out_of_core is \"\": not the name of a directory");
 }
 
 TEST(CInterface, RefusesCallsOutOfTurn) {

@@ -71,6 +71,13 @@ std::vector<std::int32_t> schur_from(const espalier_solver_options& options,
   return {options.schur, options.schur + options.schur_count};
 }
 
+// Of no letter it is none, and the caller may think that there is one.
+const char* directory(const char* given) {
+  if (*given == '\0')
+    throw InvalidInput("options.out_of_core is \"\": not the name of a directory");
+  return given;
+}
+
 bool flag(const char* option, std::int32_t given) {
   return choice(option, given, std::array{false, true});
 }
@@ -177,7 +184,7 @@ SolverOptions options_from(const espalier_solver_options& given, std::int64_t or
                                    given.lease_seconds, kMostSeconds));
   options.lease_patience = Budget::Duration(given.lease_seconds);
   take_factor_options(given, options);
-  if (given.out_of_core != nullptr) options.out_of_core = given.out_of_core;
+  if (given.out_of_core != nullptr) options.out_of_core = directory(given.out_of_core);
   check(options);
   options.analysis.order = order_from(given.order, order);
   options.schur = schur_from(given, order);

@@ -219,7 +219,7 @@ typedef struct espalier_solver_options {
   int64_t delay_reserve;   /**< bytes of the bound kept for delayed pivots; 0: 1 MiB and
                                 a quarter of what it has beyond the least, or all that
                                 nothing else could use */
-  const char* out_of_core; /**< directory for what does not fit; NULL: none */
+  const char* out_of_core; /**< directory for what does not fit, not ""; NULL: none */
   const int32_t* order;    /**< takes the place of `ordering`: order[k] is eliminated as
                                 the k-th, n indices from 0; NULL: none */
   espalier_solver_budget* budget; /**< shared with others; NULL: none */
