@@ -104,7 +104,7 @@ void OutputFile::fail(const char* what, int error) const {
 
 OutputFile::OutputFile(const std::string& path, Temporary kind)
     : path_(path), name_(path), limit_(largest_file()) {
-  if (path.empty()) throw FileError("''", 0, "is not the name of a file");
+  if (path.empty()) throw FileError(path, 0, "is not the name of a file");
   if (path.ends_with('/')) fail("written", EISDIR);
   try {
     open_directory();

@@ -12,8 +12,9 @@ namespace espalier {
 
 FileError::FileError(const std::string& path, std::int64_t line,
                      const std::string& message)
-    : InvalidInput(line > 0 ? fmt::format("{}:{}: {}", path, line, printable(message))
-                            : fmt::format("{}: {}", path, printable(message))),
+    : InvalidInput(fmt::format("{}{}: {}", path.empty() ? "''" : path,
+                               line > 0 ? fmt::format(":{}", line) : "",
+                               printable(message))),
       line_(line) {}
 
 std::string Infeasible::message() const {

@@ -371,6 +371,7 @@ TEST(CInterface, NamesTheFileThatCannotBeLoaded) {
   expect_error(espalier_solver_load(&solver, "/nowhere/file", nullptr), EIO,
                "/nowhere/file");
   expect_error(espalier_solver_load(&solver, nullptr, nullptr), EINVAL, "path is NULL");
+  expect_error(espalier_solver_load(&solver, "", nullptr), EIO, "'': cannot be opened");
   EXPECT_NE(create(Tridiagonal(true).view()), nullptr);  // the process is free again
 }
 
