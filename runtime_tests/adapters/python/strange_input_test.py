@@ -75,6 +75,17 @@ class Matrices(unittest.TestCase):
             espalier.spsolve((data, numpy.array([0, 2**32 + 1], numpy.uint64), indptr),
                              [1, 1])
 
+    def test_with_values_that_are_no_numbers_are_refused_by_name(self):
+        _, indices, indptr = compressed([], [0, 1], [0, 1, 2])
+        for error, text, data in ((TypeError, "data: <U1, not numbers", ["1", "2"]),
+                                  (TypeError, "data: float", [1, {}]),
+                                  (ValueError, "data: some entries are masked",
+                                   numpy.ma.masked_array([1., 2.], mask=[0, 1])),
+                                  (ValueError, "data has 2 dimensions",
+                                   [[1., 2.], [3., 4.]])):
+            with self.assertRaisesRegex(error, text):
+                espalier.spsolve((data, indices, indptr), [1, 1])
+
     def test_without_rows_are_solved(self):
         for form in ("csc", "csr", "coo"):
             empty = scipy.sparse.csc_matrix((0, 0)).asformat(form)
@@ -97,6 +108,20 @@ class Options(unittest.TestCase):
         self.refuse(ValueError, "memory=inf", memory=float("inf"))
         self.refuse(TypeError, "memory=b'2GiB'", memory=b"2GiB")
         self.refuse(TypeError, "memory=True", memory=True)
+        self.refuse(TypeError, r"memory=\[1\]: neither", memory=[1])
+        self.refuse(TypeError, r"memory=array", memory=numpy.array([1, 2]))
+
+    def test_of_text_that_is_no_size_are_refused_by_name(self):
+        for text in ("", "2 apples", "2GiB\0", "2GiB\0junk", "\0", "\udcff"):
+            self.refuse(ValueError, "memory", memory=text)
+
+    def test_that_are_neither_true_nor_false_are_refused_by_name(self):
+        for name in ("refine", "residual", "estimate_errors"):
+            for given in (None, "no", 2, numpy.array([1, 2])):
+                self.refuse(ValueError, f"{name}=", **{name: given})
+            espalier.factorized(matrix(), **{name: numpy.bool_(True)}).close()
+        with self.assertRaisesRegex(ValueError, "transposed='T'"):
+            espalier.null_space(matrix(), transposed="T")
 
     def test_with_indices_that_are_none_are_refused_by_name(self):
         self.refuse(TypeError, "order: float64", order=numpy.arange(50) + 0.5)
@@ -110,10 +135,46 @@ class Options(unittest.TestCase):
 
     def test_with_paths_that_end_early_are_refused_by_name(self):
         self.refuse(ValueError, "out_of_core", out_of_core="a\0b")
+        self.refuse(ValueError, "out_of_core", out_of_core="")
+        self.refuse(TypeError, "out_of_core=3: not a path", out_of_core=3)
         with tempfile.TemporaryDirectory() as folder, espalier.factorized(matrix()) as solver:
             with self.assertRaisesRegex(ValueError, "path"):
                 solver.save(os.path.join(folder, "a\0b"))
+            with self.assertRaisesRegex(TypeError, "path=3: not a path"):
+                solver.save(3)
             self.assertEqual(os.listdir(folder), [])
+
+
+class RightHandSides(unittest.TestCase):
+    def test_of_any_numbers_in_any_layout_are_solved(self):
+        known = numpy.arange(50) % 7 + 1.0
+        b = matrix() @ known
+        wide = numpy.zeros((50, 6))
+        wide[:, 1::2] = b[:, None]
+        with espalier.factorized(matrix()) as solver:
+            for given in (b, list(b), b.astype(">f8"), b.astype(object), wide[:, 3],
+                          numpy.repeat(b, 3)[::3], b[::-1].copy()[::-1],
+                          b.astype(numpy.longdouble)):
+                self.assertLess(abs(solver(given) - known).max(), 1e-11)
+            for given in (wide[:, 1::2], wide[:, 1::2].copy(order="C"),
+                          numpy.ascontiguousarray(wide[:, 1::2].T).T):
+                before = given.copy()
+                self.assertLess(abs(solver(given) - known[:, None]).max(), 1e-11)
+                self.assertTrue((given == before).all())
+
+    def test_that_are_none_are_refused_by_name(self):
+        ones = numpy.ones(50)
+        cases = ((TypeError, "not numbers", ones.astype(str)),
+                 (TypeError, "datetime64.*not numbers", ones.astype("M8[s]")),
+                 (TypeError, "float", {1: 2}),
+                 (ValueError, "0 dimensions", 5), (ValueError, "2 rows", ones[:2]),
+                 (ValueError, "3 dimensions", numpy.ones((50, 1, 1))),
+                 (ValueError, "masked", numpy.ma.masked_array(ones, mask=ones)),
+                 (ValueError, "masked", numpy.ma.masked_array(1j * ones, mask=ones)))
+        with espalier.factorized(matrix()) as solver:
+            for error, text, b in cases:
+                with self.assertRaisesRegex(error, "b: .*" + text):
+                    solver.solve(b)
 
 
 class Objects(unittest.TestCase):

@@ -27,6 +27,22 @@ def _integers(numbers, code, name):
     return numpy.ascontiguousarray(given, dtype=code)
 
 
+def _numbers(given, name, code=None):
+    """As an array, of floats or complex numbers where `code` says so, which is a copy only
+    where it has to be. Text and times are no numbers, and NumPy would take them for some."""
+    try:
+        numbers = numpy.asarray(given)
+        if numbers.dtype.kind not in "biufcO":
+            raise TypeError(f"{numbers.dtype}, not numbers")
+        if numpy.ma.is_masked(given):
+            raise ValueError("some entries are masked")
+        return numpy.asarray(numbers, dtype=code)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
 class Array:
     """Numbers in a row: their address, and what keeps them alive.
 
@@ -36,7 +52,9 @@ class Array:
     def __init__(self, numbers, code, name="numbers"):
         if numpy is not None:
             self.owner = (_integers(numbers, code, name) if code in "iq" else
-                          numpy.ascontiguousarray(numbers, dtype=code))
+                          numpy.ascontiguousarray(_numbers(numbers, name, code)))
+            if self.owner.ndim != 1:
+                raise ValueError(f"{name} has {self.owner.ndim} dimensions, not one")
             self.address = self.owner.ctypes.data
         else:
             same = isinstance(numbers, array.array) and numbers.typecode == code
@@ -70,7 +88,7 @@ def parts(numbers):
     """The real and the imaginary parts of complex ones, as arrays."""
     if hasattr(numbers, "toarray"):
         numbers = numbers.toarray()
-    numbers = numpy.asarray(numbers)
+    numbers = _numbers(numbers, "b")
     return numbers.real, numbers.imag
 
 
@@ -90,7 +108,7 @@ class Matrix:
         self.order = rows
         self.format = matrix.format
         self.complex = is_complex(matrix.data)
-        self.values = Array(matrix.data, "D" if self.complex else "d")
+        self.values = Array(matrix.data, "D" if self.complex else "d", "data")
         if self.format == "coo":
             given = {"rows": matrix.row, "columns": matrix.col}
         elif self.format == "csc":
@@ -188,20 +206,23 @@ class Vectors:
         if hasattr(b, "toarray"):
             b = b.toarray()
         if numpy is None:
-            self.result = array.array("d", b)
+            try:
+                self.result = array.array("d", b)
+            except TypeError as error:
+                raise TypeError(f"b: {error}") from None
             self.columns, entries = 1, len(self.result)
             self.address = self.result.buffer_info()[0]
         else:
             # By columns, a copy in any case.
-            self.result = numpy.array(b, dtype="D" if complex_ else "d", order="F",
-                                      copy=True)
+            self.result = numpy.array(_numbers(b, "b", "D" if complex_ else "d"),
+                                      order="F", copy=True)
             if self.result.ndim not in (1, 2):
-                raise ValueError(f"right-hand sides of {self.result.ndim} dimensions")
+                raise ValueError(f"b: right-hand sides of {self.result.ndim} dimensions")
             self.columns = self.result.shape[1] if self.result.ndim == 2 else 1
             entries = self.result.shape[0]
             self.address = self.result.ctypes.data
         if entries != order:
-            raise ValueError(f"right-hand sides of {entries} rows for a matrix of "
+            raise ValueError(f"b: right-hand sides of {entries} rows for a matrix of "
                              f"order {order}")
 
 

@@ -40,19 +40,30 @@ def _choice(name, given, among):
                          f"{', '.join(map(repr, among))}") from None
 
 
+def _bound_of_text(memory):
+    text = memory.encode(errors="backslashreplace")
+    if b"\0" in text:  # where C would end
+        raise ValueError(f"memory={memory!r}: not a size")
+    bound = ctypes.c_int64()
+    code = library().espalier_solver_parse_memory(text, ctypes.byref(bound))
+    if code < 0:
+        raise exception_of(code, f"memory: {last_error()}")
+    return bound.value
+
+
 def _bound(memory):
     """The bound that plan() of the C interface takes."""
     if memory is None:
         return _UNBOUNDED
     if isinstance(memory, str):
-        bound = ctypes.c_int64()
-        check(library().espalier_solver_parse_memory(memory.encode(),
-                                                     ctypes.byref(bound)))
-        return bound.value
-    if isinstance(memory, (bool, bytes)):
-        raise TypeError(f"memory={memory!r}: neither bytes nor a text such as '2GiB'")
+        return _bound_of_text(memory)
     try:
+        if isinstance(memory, (bool, bytes)):
+            raise TypeError
         bytes_ = int(memory)
+    except TypeError:
+        raise TypeError(f"memory={memory!r}: neither bytes nor a text such as "
+                        "'2GiB'") from None
     except (OverflowError, ValueError):  # infinite, not a number
         bytes_ = 0
     if bytes_ >= _UNBOUNDED:
@@ -79,8 +90,17 @@ def _double(name, given):
         raise TypeError(f"{name}={given!r}: not a number") from None
 
 
+def _flag(name, given):
+    return _choice(name, given, {False: False, True: True})
+
+
 def _path(name, given):
-    path = os.fsencode(given)
+    try:
+        path = os.fsencode(given)
+    except TypeError:
+        raise TypeError(f"{name}={given!r}: not a path") from None
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}={given!r}: {error}") from None
     if b"\0" in path:
         raise ValueError(f"{name}={given!r}: a path ends at a null character")
     return path
@@ -172,7 +192,8 @@ class Factorized:
         options.ordering = _choice("ordering", ordering, _ORDERINGS)
         options.runtime = _choice("runtime", runtime, _RUNTIMES)
         options.workers = _int32("workers", workers)
-        options.estimate_errors = bool(estimate_errors)
+        options.estimate_errors = _flag("estimate_errors", estimate_errors)
+        refine, residual = _flag("refine", refine), _flag("residual", residual)
         options.no_refinement = 2 if not residual else 1 if not refine else 0
         options.pivot_threshold = _double("pivot_threshold", pivot_threshold)
         options.low_rank = _double("low_rank", low_rank)
@@ -503,8 +524,9 @@ def null_space(A, memory=None, transposed=False, **options):
     """An orthonormal basis of the null space of A, or of its transpose, of the dimension
     that the factorisation finds: a NumPy array with a vector in each column, without NumPy
     an array.array of them one after the other. Options as those of `factorized`."""
+    transposed = int(_flag("transposed", transposed))
     with Factorized(A, memory, _singular=True, **options) as solver:
-        return solver._null_space(int(bool(transposed)))
+        return solver._null_space(transposed)
 
 
 def spsolve(A, b, memory=None, **options):
