@@ -10,6 +10,7 @@
 #include "solver/memory/read_limit.h"
 #include "solver/runtime/node_sweep.h"
 #include "solver/solve/grain_sums.h"
+#include "solver/symbolic/front_of_column.h"
 
 namespace espalier::solver {
 namespace {
@@ -66,11 +67,8 @@ std::vector<std::int8_t> nodes_with(const FactorView<T>& view,
                                     std::span<const std::int32_t> rows) {
   std::vector<std::int8_t> has(view.tree.nodes.size(), rows.empty() ? 1 : 0);
   if (rows.empty()) return has;
-  const auto& first = view.symbolic.first_column;
-  for (const std::int32_t row : rows) {
-    const auto front = std::upper_bound(first.begin(), first.end(), row) - first.begin();
-    has[view.tree.node_of_front[front - 1]] = 1;
-  }
+  for (const std::int32_t row : rows)
+    has[view.tree.node_of_front[front_of_column(view.symbolic, row)]] = 1;
   for (std::size_t i = 0; i < has.size(); ++i)
     if (const auto parent = view.tree.tasks.parent(task_id(i)); parent && has[i] != 0)
       has[index(*parent)] = 1;

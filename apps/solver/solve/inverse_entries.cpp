@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "solver/symbolic/front_of_column.h"
+
 namespace espalier::solver {
 namespace {
 
@@ -44,19 +46,12 @@ class InverseColumns {
   }
 
  private:
-  [[nodiscard]] std::int32_t front_of(std::int32_t column) const {
-    const auto& first = view_.symbolic.first_column;
-    return static_cast<std::int32_t>(std::ranges::upper_bound(first, column) -
-                                     first.begin()) -
-           1;
-  }
-
   // Those of the given columns and all above them, children first.
   std::vector<std::int32_t> fronts_above(std::span<const std::int32_t> columns) {
     std::vector<std::int32_t> result;
     for (const std::int32_t column : columns)
-      for (std::int32_t s = front_of(column); s >= 0 && marked_[s] == 0;
-           s = view_.symbolic.parent[s]) {
+      for (std::int32_t s = front_of_column(view_.symbolic, column);
+           s >= 0 && marked_[s] == 0; s = view_.symbolic.parent[s]) {
         marked_[s] = 1;
         result.push_back(s);
       }

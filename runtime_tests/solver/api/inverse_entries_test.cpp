@@ -23,6 +23,7 @@ struct Case {
   std::int32_t runtime = ESPALIER_SOLVER_RUNTIME_NONE;
   std::int32_t precision = ESPALIER_SOLVER_DOUBLE;
   bool one_sided = false;  // in block triangular form
+  std::vector<std::int32_t> kept = {};
 };
 
 /// Neighbours in a grid of random weights.
@@ -61,6 +62,8 @@ class Grid {
     espalier_solver_options options = ESPALIER_SOLVER_OPTIONS_INIT;
     options.runtime = of.runtime;
     options.precision = of.precision;
+    if (!of.kept.empty()) options.schur = of.kept.data();
+    options.schur_count = std::ssize(of.kept);
     solver_ = factored(input, &options);
   }
 
@@ -110,6 +113,13 @@ class Grid {
   Handle solver_;
 };
 
+// Every `step`-th of them: columns of places are among these.
+std::vector<std::int32_t> kept_variables(std::int32_t order, std::int32_t step) {
+  std::vector<std::int32_t> kept;
+  for (std::int32_t k = 0; k < order; k += step) kept.push_back(k);
+  return kept;
+}
+
 class InverseEntries : public testing::TestWithParam<Case> {};
 
 TEST_P(InverseEntries, AreThoseOfColumnsThatAreSolvedFor) {
@@ -156,7 +166,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"GeneralByRows", kGeneral, kReal, kRows, 1, kStarpu},
                     Case{"ComplexGeneralByRows", kGeneral, kComplex, kRows, 1},
                     Case{"BlockTriangular", kGeneral, kReal, kTriplets, 8, kNone,
-                         ESPALIER_SOLVER_DOUBLE, true}),
+                         ESPALIER_SOLVER_DOUBLE, true},
+                    Case{"DefiniteBesideKeptVariables", kSymmetric, kReal, kTriplets, 8,
+                         kNone, ESPALIER_SOLVER_DOUBLE, false, kept_variables(144, 58)},
+                    Case{"AllKept", kSymmetric, kReal, kTriplets, 8, kNone,
+                         ESPALIER_SOLVER_DOUBLE, false, kept_variables(144, 1)},
+                    Case{"GeneralBesideKeptVariablesByRows", kGeneral, kReal, kRows, 1,
+                         kStarpu, ESPALIER_SOLVER_DOUBLE, false, kept_variables(144, 29)},
+                    Case{"IndefiniteHermitianBesideKeptVariables", kHermitian, kComplex,
+                         kTriplets, 1, kNone, ESPALIER_SOLVER_DOUBLE, false,
+                         kept_variables(144, 2)}),
     [](const auto& each) { return std::string(each.param.name); });
 
 TEST(InverseEntriesRefused, NameWhatCannotBe) {

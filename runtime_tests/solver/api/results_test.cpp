@@ -435,6 +435,28 @@ TEST(Schur, OfOtherValuesFollowsThem) {
   }
 }
 
+TEST(Schur, IsNotInTheWayOfSparseRightHandSides) {
+  const Started started;
+  const SymmetricMatrix grid = make_grid(parse_grid("20x20"));
+  for (const Flops runtime_flops : {kHere, 0.0}) {
+    SolverOptions options;
+    options.schur = {7, 200, 399};
+    options.runtime_flops = runtime_flops;
+    options.workers = 2;
+    Solver solver(SymmetricMatrix(grid), options);
+    factor(solver);
+    for (const std::vector<std::int64_t>& rows :
+         {std::vector<std::int64_t>{200}, {7, 200, 399}, {3, 200}, {90}}) {
+      std::vector<double> sparse(400), dense(400);
+      for (const std::int64_t row : rows) sparse[row] = dense[row] = 1;
+      (void)solver.solve(sparse, 1, Operation::kPlain, rows);
+      (void)solver.solve(dense);
+      for (std::size_t k = 0; k < dense.size(); ++k)
+        EXPECT_NEAR(sparse[k], dense[k], 1e-14);
+    }
+  }
+}
+
 TEST(Schur, RefusesWhatCannotBe) {
   const auto solver_with = [](std::vector<std::int32_t> kept) {
     SolverOptions options;
