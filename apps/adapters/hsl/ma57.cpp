@@ -13,6 +13,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 
 #include "session.h"
 
@@ -25,7 +26,11 @@ using espalier::adapters::Session;
 // INFO(1). MA57's codes for too small arrays would make hosts try again with larger ones:
 // what else goes wrong is told as a bad order, with our text on standard error.
 constexpr int kFailed = -1, kShortRightHandSide = -11, kShortArray = -7,
-              kNoRightHandSide = -16, kBadEntries = -2, kRankDeficient = 4;
+              kNoRightHandSide = -16, kBadEntries = -2, kRankDeficient = 4,
+              kZeroPivot = -5, kSignsChange = -6;
+// ICNTL(7), beside pivoting: what is wrong with a pivot ends the factorisation. We pivot
+// all the same, and look at what has come of it.
+constexpr int kSameSigns = 2, kNoZeros = 3, kMadeDefinite = 4;
 // Host arrays that we ask for: enough for what names a factor.
 constexpr int kArrayEntries = 8, kMark = 0x45535057;
 // Matrices alive at once. Ipopt has two: its restoration phase is a problem of its own.
@@ -101,6 +106,16 @@ void tell(const Session& session, int* info, double* rinfo) {
   if (facts.rank < session.order() || !session.is_finite()) info[0] = kRankDeficient;
 }
 
+// After tell().
+void check_pivots(int pivoting, int* info) {
+  const int negative = info[23], rank = info[24];
+  if (pivoting != kSameSigns && pivoting != kNoZeros) return;
+  if (info[0] == kRankDeficient)
+    refuse(info, kZeroPivot, rank + 1);
+  else if (pivoting == kSameSigns && negative > 0 && negative < rank)
+    refuse(info, kSignsChange, negative + 1);
+}
+
 }  // namespace
 
 void ma57id_(double* cntl, int* icntl) {
@@ -158,7 +173,7 @@ void ma57ad_(const int* n, const int* ne, const int* irn, const int* jcn,
 
 void ma57bd_(const int* /*n*/, const int* /*ne*/, const double* a, double* /*fact*/,
              const int* /*lfact*/, int* ifact, const int* lifact, const int* /*lkeep*/,
-             const int* keep, int* /*iwork*/, const int* /*icntl*/, const double* cntl,
+             const int* keep, int* /*iwork*/, const int* icntl, const double* cntl,
              int* info, double* rinfo) {
   guarded(info, [&] {
     Session* const session = find(keep);
@@ -166,11 +181,14 @@ void ma57bd_(const int* /*n*/, const int* /*ne*/, const double* a, double* /*fac
       refuse(info, kFailed, 0);
       return 0;
     }
+    if (icntl[6] == kMadeDefinite)
+      throw std::invalid_argument("ICNTL(7) is 4: no matrix is made definite here");
     session->set_pivot_threshold(std::clamp(cntl[0], kLeastThreshold, kMostThreshold));
     const int status = session->factorise(a);
     if (status != 0) return status;
     name(ifact, keep[1]);
     tell(*session, info, rinfo);
+    check_pivots(icntl[6], info);
     return 0;
   });
 }

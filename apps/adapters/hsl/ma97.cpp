@@ -25,6 +25,7 @@ using espalier::adapters::Session;
 // Codes of MA97's.
 constexpr int kAllocation = -1, kBadOrder = -2, kNotDefinite = -8, kSingular = -7,
               kBadJob = -11, kNotAnalysed = -12, kOther = -99, kSingularWarning = 7;
+constexpr int kDefinite = 3;  // matrix_type
 // Pivots below this part of a column's largest entry are delayed at least: without it a
 // weak pivot would have to be made up for by the host's refinement.
 void say(const ma97_control_d& control, const char* text) {
@@ -173,7 +174,7 @@ void ma97_analyse_coord_d(int n, int ne, const int* row, const int* col, double*
   analyse(input, akeep, *control, *info, order);
 }
 
-void ma97_factor_d(int /*matrix_type*/, const int* /*ptr*/, const int* /*row*/,
+void ma97_factor_d(int matrix_type, const int* /*ptr*/, const int* /*row*/,
                    const double* val, void** akeep, void** fkeep,
                    const ma97_control_d* control, ma97_info_d* info, double* /*scale*/) {
   *info = {};
@@ -186,6 +187,8 @@ void ma97_factor_d(int /*matrix_type*/, const int* /*ptr*/, const int* /*row*/,
     session->set_pivot_threshold(std::clamp(control->u, kLeastThreshold, kMostThreshold));
     const int status = session->factorise(val);
     if (status == 0) tell(*session, *control, *info);
+    if (matrix_type == kDefinite && (info->flag != 0 || info->num_neg > 0))
+      info->flag = kNotDefinite;
     *fkeep = session;
     return status;
   });

@@ -55,7 +55,8 @@ ESPALIER_HSL_API void ma97_analyse_coord_d(int n, int ne, const int* row, const 
                                            double* val, void** akeep,
                                            const ma97_control_d* control,
                                            ma97_info_d* info, int* order);
-/// @param matrix_type  3: positive definite, 4: indefinite
+/// @param matrix_type  3: positive definite, and a matrix that is not is flag -8;
+///                     4: indefinite
 /// @param ptr, row     looked at by MA97 where `check` was 0; those of the analysis here
 /// @param scale        not used: scaling is our own
 ESPALIER_HSL_API void ma97_factor_d(int matrix_type, const int* ptr, const int* row,

@@ -244,6 +244,20 @@ TEST_F(Ma97, RefusesOtherJobs) {
   }
 }
 
+TEST_F(Ma97, RefusesWhatIsNotDefiniteWhereThatIsAskedFor) {
+  const auto factor = [&] {
+    ma97_factor_d(3, nullptr, nullptr, matrix_.value.data(), &akeep_, &fkeep_, &control_,
+                  &info_, nullptr);
+    return info_.flag;
+  };
+  EXPECT_EQ(factor(), -8);
+  for (std::size_t k = 0; k < matrix_.value.size(); ++k)
+    matrix_.value[k] = matrix_.row[k] == matrix_.column[k] ? 1 : 0;
+  EXPECT_EQ(factor(), 0);
+  matrix_.value[0] = 0;
+  EXPECT_EQ(factor(), -8);
+}
+
 TEST_F(Ma97, TellsASingularMatrixWhereANumberIsNotFinite) {
   const double before = matrix_.value[4];
   matrix_.value[4] = std::numeric_limits<double>::quiet_NaN();
@@ -276,6 +290,37 @@ TEST(Environment, IsNamedWhereItSaysNoNumberOfThreads) {
   EXPECT_LT(info.flag, 0);
   EXPECT_NE(testing::internal::GetCapturedStderr().find(
                 "ESPALIER_SOLVER_WORKERS is 'two': not a number of threads"),
+            std::string::npos);
+}
+
+// Diagonal matrices by MA57 with ICNTL(7). @return INFO(1)
+int factor_diagonal(const std::vector<double>& diagonal, int pivoting) {
+  const int n = static_cast<int>(diagonal.size());
+  std::vector<int> places(diagonal.size());
+  std::iota(places.begin(), places.end(), 1);
+  double cntl[5], rinfo[20], fact[8];
+  int icntl[20], info[40], keep[1000] = {}, ifact[8], integers[1000];
+  const int lengths[] = {8, 1000};
+  ma57id_(cntl, icntl);
+  icntl[6] = pivoting;
+  ma57ad_(&n, &n, places.data(), places.data(), &lengths[1], keep, integers, icntl, info,
+          rinfo);
+  EXPECT_EQ(info[0], 0);
+  ma57bd_(&n, &n, diagonal.data(), fact, &lengths[0], ifact, &lengths[0], &lengths[1],
+          keep, integers, icntl, cntl, info, rinfo);
+  return info[0];
+}
+
+TEST(Ma57, LooksAtPivotsWhereThatIsAskedFor) {
+  for (const int pivoting : {1, 2, 3}) {
+    EXPECT_EQ(factor_diagonal({1, 2, 3}, pivoting), 0);
+    EXPECT_EQ(factor_diagonal({-1, -2, -3}, pivoting), 0);
+    EXPECT_EQ(factor_diagonal({1, -2, 3}, pivoting), pivoting == 2 ? -6 : 0);
+    EXPECT_EQ(factor_diagonal({1, 0, 3}, pivoting), pivoting == 1 ? 4 : -5);
+  }
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(factor_diagonal({1, 2, 3}, 4), -1);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("ICNTL(7) is 4"),
             std::string::npos);
 }
 
