@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <map>
@@ -156,13 +157,20 @@ espalier_solver_options options_of(const DMUMPS_STRUC_C& id, int sym) {
   return options;
 }
 
+// Where MUMPS writes: what the struct says, or the environment, or /tmp.
+const char* directory_of(const DMUMPS_STRUC_C& id) {
+  if (id.ooc_tmpdir[0] != 0 &&
+      std::strncmp(id.ooc_tmpdir, "NAME_NOT_INITIALIZED", 20) != 0)
+    return id.ooc_tmpdir;
+  const char* const told = std::getenv("MUMPS_OOC_TMPDIR");
+  return told != nullptr && *told != 0 ? told : "/tmp";
+}
+
 // What MUMPS looks at when it factors: CNTL(1), ICNTL(22), ICNTL(23).
 void take_factor_options(const DMUMPS_STRUC_C& id, int sym, Session& session) {
   const bool pivots = sym != 1 && id.cntl[0] > 0;
   session.set_pivot_threshold(pivots ? std::min(id.cntl[0], 1.0) : 0);
-  const bool spills = id.icntl[21] == 1 && id.ooc_tmpdir[0] != 0 &&
-                      std::strncmp(id.ooc_tmpdir, "NAME_NOT_INITIALIZED", 20) != 0;
-  session.set_out_of_core(spills ? id.ooc_tmpdir : "");
+  session.set_out_of_core(id.icntl[21] == 1 ? directory_of(id) : "");
   // Megabytes for this process; ours is a bound on all of it.
   session.set_bound(id.icntl[22] > 0 ? std::to_string(id.icntl[22]) + "MB" : "");
 }

@@ -2,6 +2,8 @@
  * job, each kind of matrix, solutions checked. Prints a line a case; 0 when all are
  * right. One program with a function for each of MUMPS's features: over 300 lines. */
 
+#define _POSIX_C_SOURCE 200809L
+
 #include <dmumps_c.h>
 #include <math.h>
 #include <stdio.h>
@@ -454,6 +456,15 @@ static void run_late(int sym) {
   call(&id, 2);
   snprintf(name, sizeof name, "SYM=%d a directory that is not there", sym);
   expect(id.infog[0] == -90, name);
+  strcpy(id.ooc_tmpdir, "NAME_NOT_INITIALIZED");
+  setenv("MUMPS_OOC_TMPDIR", "/nowhere/at/all", 1);
+  call(&id, 2);
+  snprintf(name, sizeof name, "SYM=%d a directory of the environment", sym);
+  expect(id.infog[0] == -90, name);
+  unsetenv("MUMPS_OOC_TMPDIR");
+  call(&id, 2);
+  snprintf(name, sizeof name, "SYM=%d no directory: /tmp", sym);
+  expect(id.infog[0] == 0, name);
   id.icntl[21] = 0;
   call(&id, 1);
   call(&id, 2);
