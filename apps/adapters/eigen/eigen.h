@@ -48,8 +48,8 @@ inline void fill(espalier_solver_input& input, const void* starts, const void* i
 /// What the three solvers share.
 ///
 /// analyzePattern() keeps the pattern only: scaling and matching look at values, so that
-/// the analysis is made by the first factorize() after it. Later ones take values alone,
-/// of the same pattern.
+/// the analysis is made by the first factorize() after it. Later ones take values alone;
+/// a matrix of another pattern is refused.
 template <class Derived>
 class EspalierBase : public Eigen::SparseSolverBase<Derived> {
   using Base = Eigen::SparseSolverBase<Derived>;
@@ -113,6 +113,11 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
     if (!fits(given)) return;
     MatrixType copy;
     const MatrixType& matrix = relevant(given, copy);
+    if (solver_ && fingerprint_ != fingerprint(matrix)) {
+      info_ = Eigen::InvalidInput;
+      error_ = "a matrix of another pattern than was analysed";
+      return;
+    }
     if (solver_)
       note(espalier_solver_factorise_values(solver_.get(), doubles(matrix.valuePtr()),
                                             matrix.nonZeros()));
@@ -215,6 +220,20 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
     return copy;
   }
 
+  // Of the places of all entries: two patterns as good as never have the same one.
+  static std::uint64_t fingerprint(const MatrixType& matrix) {
+    std::uint64_t sum = 0;
+    const auto add = [&sum](const StorageIndex* numbers, Eigen::Index count) {
+      for (Eigen::Index k = 0; k < count; ++k) {
+        sum = (sum ^ static_cast<std::uint64_t>(numbers[k])) * 0x9e3779b97f4a7c15u;
+        sum ^= sum >> 32;
+      }
+    };
+    add(matrix.outerIndexPtr(), matrix.outerSize() + 1);
+    add(matrix.innerIndexPtr(), matrix.nonZeros());
+    return sum;
+  }
+
   int analyse(const MatrixType& matrix) {
     espalier_solver_input input = ESPALIER_SOLVER_INPUT_INIT;
     input.order = matrix.rows();
@@ -231,6 +250,7 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
     int status = espalier_solver_analyse(&solver, &input, &options_);
     if (status != 0) return status;
     solver_.reset(solver);
+    fingerprint_ = fingerprint(matrix);
     status = plan();
     if (status == 0) return espalier_solver_factorise(solver);
     solver_.reset();  // the next factorize() analyses and plans again
@@ -247,12 +267,13 @@ class EspalierBase : public Eigen::SparseSolverBase<Derived> {
     info_ = status == 0         ? Eigen::Success
             : status == -EINVAL ? Eigen::InvalidInput
                                 : Eigen::NumericalIssue;
-    if (status != 0) error_ = espalier_solver_last_error();
+    error_ = status == 0 ? "" : espalier_solver_last_error();
   }
 
   espalier_solver_options options_ = ESPALIER_SOLVER_OPTIONS_INIT;
   std::string bound_ = "none";
   std::unique_ptr<espalier_solver, Destroy> solver_;
+  std::uint64_t fingerprint_ = 0;  // of the pattern that was analysed
   Eigen::Index order_ = 0;
   bool isFactored_ = false;
   mutable Eigen::ComputationInfo info_ = Eigen::InvalidInput;

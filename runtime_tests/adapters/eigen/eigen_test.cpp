@@ -201,6 +201,30 @@ TEST(EigenErrors, AreMatricesThatAreNotSquareOrOfAnotherOrder) {
   EXPECT_EQ(solver.solve(Eigen::Vector2d(2, 4)).eval(), Eigen::Vector2d(1, 2));
 }
 
+// Of as many entries: the values alone do not tell.
+TEST(EigenErrors, AreMatricesOfAnotherPattern) {
+  Columns lower(3, 3), upper(3, 3);
+  lower.setIdentity();
+  upper.setIdentity();
+  lower.coeffRef(2, 0) = 5;
+  upper.coeffRef(0, 2) = 5;
+  EspalierLU<Columns> solver(lower);
+  ASSERT_EQ(solver.info(), Eigen::Success);
+  solver.factorize(upper);
+  EXPECT_EQ(solver.info(), Eigen::InvalidInput);
+  EXPECT_NE(solver.lastErrorMessage().find("another pattern"), std::string::npos);
+  solver.factorize(2 * lower);
+  ASSERT_EQ(solver.info(), Eigen::Success);
+  EXPECT_EQ(solver.lastErrorMessage(), "");
+  EXPECT_EQ(solver.solve(Eigen::Vector3d(2, 4, 12)).eval(), Eigen::Vector3d(1, 2, 1));
+  solver.compute(upper);
+  EXPECT_EQ(solver.solve(Eigen::Vector3d(6, 2, 1)).eval(), Eigen::Vector3d(1, 2, 1));
+  // What is not read may be anything.
+  EspalierLDLT<Columns> half(lower);
+  half.factorize(Columns(lower + upper));
+  EXPECT_EQ(half.info(), Eigen::Success) << half.lastErrorMessage();
+}
+
 TYPED_TEST(EigenSolvers, SolveOrderZeroAndOne) {
   TypeParam none(0, 0), one(1, 1);
   EspalierLDLT<TypeParam> solver(none);
