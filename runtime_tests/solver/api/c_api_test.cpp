@@ -180,6 +180,11 @@ TEST(CInterface, NamesWhatIsWrongWithOptions) {
   refuse_options(with([](auto& o) { o.pivot_threshold = std::nan(""); }), "threshold");
   refuse_options(with([](auto& o) { o.pivot_threshold = 1.5; }), "pivot_threshold");
   refuse_options(with([](auto& o) { o.delay_reserve = -1; }), "delay_reserve");
+  refuse_options(with([](auto& o) {
+                   o.runtime = ESPALIER_SOLVER_RUNTIME_NONE;
+                   o.low_rank = 1e-8;
+                 }),
+                 "options.runtime: fronts are compressed (options.low_rank) on StarPU");
   refuse_options(with([](auto& o) { o.out_of_core = ""; }),
                  "options.out_of_core is \"\": not the name of a directory");
 }

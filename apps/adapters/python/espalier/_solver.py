@@ -506,7 +506,8 @@ def factorized(A, memory=None, **options):
              read at these variables, and solutions are 0 there
 
     low_rank what a block of the factor may lose when it is compressed, as a part of the
-             factor's norm, in (0, 1): block low rank, of "spd" alone and in core; 0: none
+             factor's norm, in (0, 1): block low rank, of "spd" alone and in core, not with
+             runtime "none"; 0: none
 
     Returns a `Factorized`; use it in a `with` block, or call `close`, where memory
     matters.

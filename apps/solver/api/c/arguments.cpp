@@ -29,18 +29,21 @@ T choice(const char* option, std::int32_t given, const std::array<T, kCount>& va
 constexpr std::int64_t kSmallOrder = 2000;
 
 // Operations below which the calling thread does it all (SolverOptions).
-std::optional<Flops> runtime_flops(std::int32_t runtime, std::int64_t order,
-                                   bool may_spill) {
+std::optional<Flops> runtime_flops(const espalier_solver_options& given,
+                                   std::int64_t order) {
   constexpr Flops kAny = std::numeric_limits<Flops>::infinity();
-  switch (choice("runtime", runtime, std::array{0, 1, 2, 3})) {
+  switch (choice("runtime", given.runtime, std::array{0, 1, 2, 3})) {
     case ESPALIER_SOLVER_RUNTIME_STARPU:
     case ESPALIER_SOLVER_RUNTIME_ADOPTED:
       return 0;
     case ESPALIER_SOLVER_RUNTIME_NONE:
-      if (may_spill)
+      if (given.out_of_core != nullptr)
         throw InvalidInput(
             "options.runtime: what may leave memory (options.out_of_core) "
             "needs StarPU");
+      if (given.low_rank > 0)
+        throw InvalidInput(
+            "options.runtime: fronts are compressed (options.low_rank) on StarPU alone");
       return kAny;
     default:
       return order >= 0 && order <= kSmallOrder ? std::optional(kAny) : std::nullopt;
@@ -171,8 +174,7 @@ SolverOptions options_from(const espalier_solver_options& given, std::int64_t or
   options.analysis.ordering = ordering_from(given.ordering);
   const bool adopted = adopts(given);
   if (given.workers != 0 || adopted) options.workers = given.workers;
-  options.runtime_flops =
-      runtime_flops(given.runtime, order, given.out_of_core != nullptr);
+  options.runtime_flops = runtime_flops(given, order);
   // Workers that cannot be are refused whether they are needed or not.
   if (!adopted) check(RuntimeOptions{options.workers, options.scheduler});
   take_refinement(given.no_refinement, given.estimate_errors, options);

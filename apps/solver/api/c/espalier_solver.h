@@ -232,7 +232,9 @@ typedef struct espalier_solver_options {
                              there; NULL: none */
   int64_t schur_count;  /**< how many they are */
   double low_rank;      /**< block low rank: what a tile of the factor may lose, as a part
-                             of its norm, in (0, 1); L L^T, in core, not saved; 0: none */
+                             of its norm, in (0, 1); L L^T, in core, not saved; not with
+                             ESPALIER_SOLVER_RUNTIME_NONE, and small systems lose
+                             nothing; 0: none */
   espalier_solver_communicator* communicator; /**< whose processes solve it together;
                                                    NULL: this one alone */
   int32_t factor_parts; /**< 1: espalier_solver_solve_part() is going to be called; the
