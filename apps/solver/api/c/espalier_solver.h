@@ -499,7 +499,7 @@ ESPALIER_SOLVER_API int espalier_solver_read_complex_determinant(
 /**
  * The Schur complement on options.schur, k variables, of the others' block, after
  * factorise(): all of it, also of a symmetric matrix. It stands in memory with the factor
- * inside the bound; `block` is the caller's.
+ * inside the bound; `block` is the caller's, as is a copy where `leading` is not k.
  * @param block    entry (i, j) goes to block[i + j * leading]
  * @param leading  at least k
  * @return -EINVAL without options.schur, and where the others' block is singular

@@ -97,15 +97,18 @@ int espalier_solver_read_schur(const espalier_solver* solver, double* block,
     need_factor(handle, "read_schur");
     const std::int64_t kept = handle.kept(), parts = handle.parts();
     check_leading("leading", leading, kept, kept, handle.number_bytes());
-    std::vector<double> dense(static_cast<std::size_t>(parts * kept * kept));
+    const auto entries = static_cast<std::size_t>(parts * kept * kept);
+    // A copy, which the bound has no room for, only where something stands between.
+    std::vector<double> copy(leading == kept ? 0 : entries);
+    const std::span<double> dense(copy.empty() ? block : copy.data(), entries);
     if (handle.complex) {
       handle.complex->schur(complex_numbers(dense));
       if (handle.transposed()) transpose(complex_numbers(dense), kept);
     } else {
       handle.solver->schur(dense);
-      if (handle.transposed()) transpose(std::span(dense), kept);
+      if (handle.transposed()) transpose(dense, kept);
     }
-    give(dense, parts * kept, block, parts * leading);
+    if (!copy.empty()) give(copy, parts * kept, block, parts * leading);
     return 0;
   });
 }
