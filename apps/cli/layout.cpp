@@ -18,6 +18,7 @@
 #include "cli/report_option.h"
 #include "cli/size_option.h"
 #include "espalier/model/clock.h"
+#include "espalier/model/exact_size.h"
 #include "espalier/model/validate_layout.h"
 
 namespace espalier::cli {
@@ -90,9 +91,7 @@ void report_answer(Report& report, const LayoutCommand& command,
 
 // "Proved impossible" and "not found" are different answers.
 std::string refusal(const Infeasible& answer) {
-  const auto both = [](Bytes bytes) {
-    return fmt::format("{} ({} bytes)", format_size(bytes), bytes);
-  };
+  const auto both = size_with_bytes;
   if (answer.reason == Infeasible::Reason::kImpossible)
     return fmt::format(
         "a capacity of {} is too small: no layout needs less than {}; {} "

@@ -23,6 +23,7 @@
 #include "espalier/io/iopddl_json.h"
 #include "espalier/io/text_file.h"
 #include "espalier/model/clock.h"
+#include "espalier/model/exact_size.h"
 #include "espalier/model/validate_sharding.h"
 #include "espalier/sharding/choose_by_blocks.h"
 #include "espalier/sharding/shard_operators.h"
@@ -174,9 +175,7 @@ void report_search(Report& report, const ShardAnswer& answer) {
 std::string refusal(const ShardingProblem& problem, const ShardingChoice& choice,
                     bool ever) {
   if (!ever) return "no choice is allowed, whatever the bound is";
-  const auto both = [](Bytes bytes) {
-    return fmt::format("{} ({} bytes)", format_size(bytes), bytes);
-  };
+  const auto both = size_with_bytes;
   std::string text =
       choice.impossible
           ? fmt::format("no choice is allowed within {}", both(problem.limit()))

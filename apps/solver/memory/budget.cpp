@@ -8,6 +8,7 @@
 #include <set>
 
 #include "espalier/model/clock.h"
+#include "espalier/model/exact_size.h"
 #include "solver/memory/process_memory.h"
 
 namespace espalier::solver {
@@ -22,9 +23,7 @@ constexpr int kReadings = 4;
 }  // namespace
 
 std::string LeaseRefused::message() const {
-  const auto both = [](Bytes bytes) {
-    return fmt::format("{} ({} bytes)", format_size(bytes), bytes);
-  };
+  const auto both = size_with_bytes;
   return fmt::format(
       "{} are not left of a budget of {}: {} are resident beside all leases and {} are "
       "leased to others; a budget of {} would do",

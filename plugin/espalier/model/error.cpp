@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "espalier/model/exact_size.h"
 #include "espalier/model/printable.h"
 
 namespace espalier {
@@ -18,9 +19,7 @@ FileError::FileError(const std::string& path, std::int64_t line,
       line_(line) {}
 
 std::string Infeasible::message() const {
-  const auto both = [](Bytes bytes) {
-    return fmt::format("{} ({} bytes)", format_size(bytes), bytes);
-  };
+  const auto both = size_with_bytes;
   if (reason == Reason::kImpossible) {
     return fmt::format(
         "a bound of {} is too small: no schedule needs less than {}; {} "

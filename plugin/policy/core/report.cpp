@@ -10,7 +10,7 @@
 
 #include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
-#include "policy/core/exact_size.h"
+#include "espalier/model/exact_size.h"
 
 namespace espalier::policy {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "policy/core/exact_size.h"
+#include "espalier/model/exact_size.h"
 #include "policy/starpu/clock.h"
 #include "policy/starpu/handle_gate.h"
 #include "policy/starpu/handles.h"
