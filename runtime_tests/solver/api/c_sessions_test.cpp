@@ -284,9 +284,8 @@ TEST(SessionArguments, AreNamedWhenTheyCannotBe) {
     expect_error(solve(0, nrhs, b, 3, x, 4), EINVAL, "ldb is 3");
     expect_error(solve(0, nrhs, b, 4, x, -4), EINVAL, "ldx is -4");
     expect_error(solve(0, nrhs, b, 4, b, 5), EINVAL, "in place");
-  }
-  for (const std::int32_t nrhs : {1, 2})
     expect_error(solve(0, nrhs, b, INT64_MAX, x, 4), EOVERFLOW, "");
+  }
   b[1] = std::nan("");
   expect_error(solve(0, 1, b, 4, x, 4), EINVAL, "entry 1");
   const espalier_solver_matrix columns{};
