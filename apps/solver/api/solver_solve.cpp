@@ -1,9 +1,12 @@
 // Solutions: in blocks of right-hand sides, refined and judged.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "espalier/model/clock.h"
 #include "solver/api/solver_impl.h"
@@ -56,6 +59,22 @@ void take_to_inner(const ScaledPermutation& map, int exponent, std::span<double>
   scale_by(x, exponent - exponent / 2);
 }
 
+// What is not among the rows is left out of the sweeps. Kept variables are not read.
+void check_zero_beside(std::span<const std::int64_t> rows, std::span<const double> b,
+                       const Symbolic& symbolic, std::size_t parts) {
+  if (rows.empty()) return;
+  const auto order = static_cast<std::size_t>(symbolic.size);
+  std::vector<bool> named(order);
+  for (const std::int64_t row : rows) named[static_cast<std::size_t>(row)] = true;
+  for (std::int32_t k = symbolic.inner(); k < symbolic.size; ++k)
+    named[static_cast<std::size_t>(symbolic.permutation[k])] = true;
+  for (std::size_t k = 0; k < b.size(); ++k)
+    if (const std::size_t row = k / parts % order; b[k] != 0 && !named[row])
+      throw InvalidInput(fmt::format(
+          "right-hand side {} has {} in row {}, from 0, which is not among the rows",
+          k / parts / order, b[k], row));
+}
+
 }  // namespace
 
 // Right-hand sides of one pass: what the bound leaves.
@@ -71,6 +90,8 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
   if (!factored_) throw InvalidInput("solve: factorise first");
   check_vectors(vector_size(), nrhs, b);
   check_rows(analysis_.symbolic.size, rows);
+  check_zero_beside(rows, b, analysis_.symbolic,
+                    static_cast<std::size_t>(analysis_.permuted.parts()));
   if (may_solve_plainly(b, nrhs)) {
     if (progress) progress(0);
     if (const auto found = solve_plainly(b)) return *found;

@@ -126,9 +126,11 @@ TEST(SolverChecks, RefuseCallsOutOfTurnAndVectorsThatCannotBe) {
   expect_refused(solve(2), "3 entries for 2 right-hand sides of order 3");
   expect_refused(solve(-1), "nrhs is -1");
   expect_refused(solve(std::numeric_limits<std::int32_t>::max()), "3 entries for");
-  const std::int64_t outside[] = {0, 3}, falling[] = {1, 0};
+  const std::int64_t outside[] = {0, 3}, both[] = {1, 0};
+  const std::span<const std::int64_t> falling = both;
   expect_refused(solve(1, outside), "row 3 of the right-hand side");
   expect_refused(solve(1, falling), "row 0 of the right-hand side comes after row 1");
+  expect_refused(solve(1, falling.subspan(1)), "has 1 in row 2, from 0, which is not");
   b[1] = std::nan("");
   expect_refused(solve(1), "entry 1 of the right-hand sides is nan");
   b[1] = 0;
