@@ -24,6 +24,7 @@
 #include "cli/remedy.h"
 #include "cli/restart.h"
 #include "cli/results_apart.h"
+#include "cli/surroundings.h"
 #include "cli/termination.h"
 #include "espalier/machine/mapped_limits.h"
 #ifdef ESPALIER_WITH_MPI
@@ -245,7 +246,8 @@ int main(int argc, char** argv) {
   try {
     end_by_termination_signal();
     const Words words(argv, argv + argc);
-    status = parse_and_run(words, argv, named_first(words));
+    status = with_enough_stack(
+        [&words, argv] { return parse_and_run(words, argv, named_first(words)); });
   } catch (...) {
     const Failure failure = current_failure();
     complain(failure.message);

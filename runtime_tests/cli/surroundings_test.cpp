@@ -36,6 +36,46 @@ TEST(StandardError, ThatCannotBeWrittenChangesNoAnswer) {
   }
 }
 
+// They wrote what they print into it.
+TEST(StandardStreams, ThatAreClosedGiveNoFileTheirNumber) {
+  const TemporaryFile tree{std::string(kTree)};
+  const TemporaryDirectory results;
+  const std::string file = results.path() + "/schedule";
+  const std::string line =
+      fmt::format("{} plan {} --schedule {}", ESPALIER_PROGRAM, tree.path(), file);
+  ASSERT_EQ(shell(line + " >/dev/null"), 0);
+  const std::string expected = text_of(file);
+  struct Closed {
+    const char* redirections;
+    int status;
+  };
+  for (const auto& [redirections, status] : {Closed{">/dev/null <&-", 0},
+                                             {">/dev/null 2>&-", 0},
+                                             {">/dev/null <&- 2>&-", 0},
+                                             {">&-", 3},
+                                             {"<&- >&- 2>&-", 3}}) {
+    std::filesystem::remove(file);
+    EXPECT_EQ(shell(fmt::format("{} {}", line, redirections)), status) << redirections;
+    const bool whole = !std::filesystem::exists(file) || text_of(file) == expected;
+    EXPECT_TRUE(whole) << redirections << text_of(file);
+  }
+}
+
+// Threads had no more, and what the kernels and the files keep on it went beyond.
+TEST(LittleStack, IsEnough) {
+  if (support::kSanitized) GTEST_SKIP() << "sanitizers need more stack";
+  const TemporaryFile tree{std::string(kTree)}, page{""};
+  const std::string limited =
+      fmt::format("(ulimit -s 64; {} {{}} >/dev/null)", ESPALIER_PROGRAM);
+  const std::string plan = fmt::format("plan {} --report {}", tree.path(), page.path());
+  EXPECT_EQ(shell(fmt::format(fmt::runtime(limited), plan)), 0);
+  if (run({"info", "--json"}).out.find("\"starpu\": true") == std::string::npos) return;
+  for (const char* workers : {"1", "2"}) {
+    const std::string solve = fmt::format("solve --grid 20x20x20 --workers {}", workers);
+    EXPECT_EQ(shell(fmt::format(fmt::runtime(limited), solve)), 0) << workers;
+  }
+}
+
 // BLAS, which no planner needs, asked for memory for ever.
 TEST(LittleAddressSpace, LetsPlannersEnd) {
   if (support::kSanitized) GTEST_SKIP() << "sanitizers map more than any limit";
