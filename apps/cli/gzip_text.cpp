@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 
 #include "espalier/model/error.h"
 
@@ -20,26 +19,33 @@ std::string reason(const std::string& path, std::string message) {
 
 }  // namespace
 
-std::string read_gzip_text(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw FileError(path, 0, "is a directory");
+void GzipText::Blocks::Close::operator()(gzFile_s* file) const noexcept { gzclose(file); }
+
+GzipText::Blocks::Blocks(const std::string& path) : path_(path) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none))
+    throw FileError(path, 0, "is a directory");
   errno = 0;
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"),
-                                                        gzclose);
-  if (!file) throw FileError(path, 0, std::strerror(errno == 0 ? ENOMEM : errno));
-  constexpr std::size_t kBlock = 1024 * 1024;
-  std::string text;
-  for (;;) {
-    const std::size_t before = text.size();
-    text.resize(before + kBlock);
-    const int got = gzread(file.get(), text.data() + before, unsigned{kBlock});
-    int error = Z_OK;
-    const char* const message = gzerror(file.get(), &error);
-    if (error == Z_ERRNO) throw FileError(path, 0, std::strerror(errno));
-    if (got < 0 || (error != Z_OK && error != Z_STREAM_END))
-      throw FileError(path, 0, reason(path, message));
-    text.resize(before + static_cast<std::size_t>(got));
-    if (got == 0) return text;
-  }
+  file_.reset(gzopen(path.c_str(), "rb"));
+  if (!file_) throw FileError(path, 0, std::strerror(errno == 0 ? ENOMEM : errno));
+}
+
+GzipText::Blocks::int_type GzipText::Blocks::underflow() {
+  const int got =
+      gzread(file_.get(), block_.data(), static_cast<unsigned>(block_.size()));
+  int error = Z_OK;
+  const char* const message = gzerror(file_.get(), &error);
+  if (error == Z_ERRNO) throw FileError(path_, 0, std::strerror(errno));
+  if (got < 0 || (error != Z_OK && error != Z_STREAM_END))
+    throw FileError(path_, 0, reason(path_, message));
+  if (got == 0) return traits_type::eof();
+  setg(block_.data(), block_.data(), block_.data() + got);
+  return traits_type::to_int_type(block_.front());
+}
+
+GzipText::GzipText(const std::string& path) : std::istream(nullptr), blocks_(path) {
+  rdbuf(&blocks_);
+  exceptions(std::ios::badbit);  // who reads gets what the blocks throw
 }
 
 }  // namespace espalier::cli

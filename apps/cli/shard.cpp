@@ -82,7 +82,8 @@ ShardInput read_model_file(const ShardCommand& command) {
 
 ShardInput read(const ShardCommand& command) {
   if (is_model(command.file)) return read_model_file(command);
-  ShardingProblem problem = read_iopddl(read_gzip_text(command.file), command.file);
+  GzipText text(command.file);
+  ShardingProblem problem = read_iopddl(text, command.file);
   if (!command.memory) return {std::move(problem), {}};
   return {{{problem.nodes().begin(), problem.nodes().end()},
            {problem.edges().begin(), problem.edges().end()},

@@ -11,21 +11,20 @@
 #include "cli/paths.h"
 #include "cli/remedy.h"
 #include "espalier/io/text_file.h"
+#include "espalier/io/text_input.h"
 #include "espalier/model/error.h"
 #include "solver/io/vector_io.h"
 
 namespace espalier::cli {
 namespace {
 
-std::int32_t variable(const std::string& path, std::int64_t line, std::string_view word,
-                      std::int32_t order) {
+std::int32_t variable(const TextInput& text, std::string_view word, std::int32_t order) {
   std::int32_t number = 0;
   const auto [end, error] =
       std::from_chars(word.data(), word.data() + word.size(), number);
   if (error != std::errc() || end != word.data() + word.size() || number < 1 ||
       number > order)
-    throw FileError(path, line,
-                    fmt::format("'{}' is not a variable, from 1 to {}", word, order));
+    text.fail(fmt::format("{} is not a variable, from 1 to {}", excerpt(word), order));
   return number - 1;
 }
 
@@ -67,19 +66,19 @@ std::vector<std::int32_t> read_variables(const std::string& path, std::int32_t o
   std::vector<std::int32_t> variables;
   std::vector<bool> named(static_cast<std::size_t>(order), false);
   read_file(path, [&](std::istream& in) {
-    std::string text;
-    for (std::int64_t line = 1; std::getline(in, text); ++line) {
-      if (text.starts_with('%')) continue;
-      std::string_view rest = text;
+    TextInput text(in, path);
+    std::string line;
+    while (text.take_line(line)) {
+      if (line.starts_with('%')) continue;
+      std::string_view rest = line;
       constexpr std::string_view kBetween = " \t\r,";
       for (;;) {
         const auto begin = rest.find_first_not_of(kBetween);
         if (begin == std::string_view::npos) break;
         rest.remove_prefix(begin);
         const std::string_view word = rest.substr(0, rest.find_first_of(kBetween));
-        const std::int32_t each = variable(path, line, word, order);
-        if (named[each])
-          throw FileError(path, line, fmt::format("'{}' is there twice", word));
+        const std::int32_t each = variable(text, word, order);
+        if (named[each]) text.fail(fmt::format("'{}' is there twice", word));
         named[each] = true;
         variables.push_back(each);
         rest.remove_prefix(word.size());

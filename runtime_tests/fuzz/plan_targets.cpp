@@ -50,7 +50,8 @@ void run_step_times(std::string_view bytes) {
 }
 
 void run_iopddl(std::string_view bytes) {
-  const ShardingProblem problem = read_iopddl(bytes, "p");
+  std::istringstream in = stream(bytes);
+  const ShardingProblem problem = read_iopddl(in, "p");
   for (const ShardingNode& node : problem.nodes())
     require(!node.costs.empty() && node.costs.size() == node.usages.size() &&
                 node.from <= node.to,

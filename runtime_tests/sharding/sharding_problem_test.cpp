@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,11 @@ constexpr const char* kExample =
     "edges": {"nodes": [[1, 0]], "costs": [[0, 7, 5, 1e18]]}, "usage_limit": 6},
     "solution": {"cost": [1, {"a": null}], "edges": 3}, "x": [[1]]})";
 
+ShardingProblem problem_of(const std::string& text) {
+  std::istringstream in(text);
+  return read_iopddl(in, "f.json");
+}
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -32,7 +38,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 std::string refusal(const std::string& text) {
   try {
-    (void)read_iopddl(text, "f.json");
+    (void)problem_of(text);
   } catch (const FileError& error) {
     return error.what();
   }
@@ -40,7 +46,7 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Iopddl, ReadsTheFormat) {
-  const ShardingProblem problem = read_iopddl(kExample, "f.json");
+  const ShardingProblem problem = problem_of(kExample);
   ASSERT_EQ(problem.nodes().size(), 2u);
   EXPECT_EQ(problem.nodes()[1], (ShardingNode{1, 3, {1, 1}, {4, 3}}));
   ASSERT_EQ(problem.edges().size(), 1u);
@@ -49,8 +55,8 @@ TEST(Iopddl, ReadsTheFormat) {
 }
 
 TEST(Iopddl, ReadsAProblemWithoutMemory) {
-  const ShardingProblem problem = read_iopddl(
-      R"({"problem": {"nodes": {"costs": [[1]]}, "usage_limit": null}})", "f.json");
+  const ShardingProblem problem =
+      problem_of(R"({"problem": {"nodes": {"costs": [[1]]}, "usage_limit": null}})");
   EXPECT_EQ(problem.nodes()[0], (ShardingNode{0, 0, {1}, {0}}));
 }
 
@@ -139,7 +145,7 @@ ShardingChoice example_choice() {
 }
 
 TEST(ShardingProblem, IsReplayedAndValidated) {
-  const ShardingProblem problem = read_iopddl(kExample, "f.json");
+  const ShardingProblem problem = problem_of(kExample);
   const ShardingChoice choice = example_choice();
   const ShardingFigures figures = replay_sharding(problem, choice.strategies);
   EXPECT_EQ(figures.cost, 3 + 1 + 7);
@@ -158,7 +164,7 @@ TEST(ShardingProblem, IsReplayedAndValidated) {
 }
 
 TEST(ShardingProblem, IsRefusedByTheValidatorWhenChanged) {
-  const ShardingProblem problem = read_iopddl(kExample, "f.json");
+  const ShardingProblem problem = problem_of(kExample);
   const ShardingChoice choice = example_choice();
   const auto complaint = [&](auto&& change) {
     ShardingChoice wrong = choice;

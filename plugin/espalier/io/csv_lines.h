@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "espalier/model/error.h"
+#include "espalier/io/text_input.h"
 
 namespace espalier {
 
@@ -16,17 +16,13 @@ namespace espalier {
 class CsvLines {
  public:
   /// `name` stands for the stream in messages; both must outlive the reader.
-  CsvLines(std::istream& in, const std::string& name) : in_(in), name_(name) {}
+  CsvLines(std::istream& in, const std::string& name) : text_(in, name) {}
 
   /// The next line that is not empty; false at the end.
-  /// @throws FileError when the stream cannot be read
+  /// @throws FileError when the stream cannot be read or a line has no end
   bool next() {
     do {
-      if (!std::getline(in_, line_)) {
-        if (in_.bad()) throw FileError(name_, 0, "cannot be read");
-        return false;
-      }
-      if (++number_ == 1 && line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);
+      if (!text_.take_line(line_)) return false;
       if (line_.ends_with('\r')) line_.pop_back();
     } while (line_.empty());
     fields_.clear();
@@ -41,18 +37,14 @@ class CsvLines {
   }
 
   [[nodiscard]] std::string_view line() const { return line_; }
-  [[nodiscard]] std::int64_t number() const { return number_; }
+  [[nodiscard]] std::int64_t number() const { return text_.line(); }
   [[nodiscard]] std::span<const std::string_view> fields() const { return fields_; }
   /// @throws FileError always, at this line
-  [[noreturn]] void fail(const std::string& message) const {
-    throw FileError(name_, number_, message);
-  }
+  [[noreturn]] void fail(const std::string& message) const { text_.fail(message); }
 
  private:
-  std::istream& in_;
-  const std::string& name_;
+  TextInput text_;
   std::string line_;
-  std::int64_t number_ = 0;
   std::vector<std::string_view> fields_;
 };
 

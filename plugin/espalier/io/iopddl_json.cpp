@@ -18,6 +18,7 @@
 
 #include "espalier/io/json_error.h"
 #include "espalier/io/text_input.h"
+#include "espalier/io/text_iterator.h"
 #include "espalier/model/error.h"
 
 namespace espalier {
@@ -54,7 +55,7 @@ class Events {
  public:
   using Json = nlohmann::json;
 
-  Events(const std::string& name, std::string_view text) : name_(name), text_(text) {}
+  explicit Events(const TextInput& text) : text_(text) {}
 
   [[nodiscard]] Draft draft() && { return std::move(draft_); }
 
@@ -134,10 +135,8 @@ class Events {
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&,
-                   const Json::exception& error) {
-    const std::string_view before = text_.substr(0, position == 0 ? 0 : position - 1);
-    throw FileError(name_, 1 + std::ranges::count(before, '\n'), what_is_wrong(error));
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) {
+    text_.fail(what_is_wrong(error));
   }
 
  private:
@@ -188,11 +187,10 @@ class Events {
     fail(fmt::format("{}: {} {}", where, value, why));
   }
   [[noreturn]] void fail(const std::string& message) const {
-    throw FileError(name_, 0, message);
+    throw FileError(text_.name(), 0, message);
   }
 
-  const std::string& name_;
-  std::string_view text_;
+  const TextInput& text_;
   Draft draft_;
   int objects_ = 0;  // that are open and not skipped
   int skipped_ = 0;  // objects and lists that are open inside what is skipped
@@ -300,10 +298,12 @@ class Assembly {
 
 }  // namespace
 
-ShardingProblem read_iopddl(std::string_view text, const std::string& name) {
-  if (text.empty()) throw FileError(name, 0, "is empty");
-  Events events(name, text);
-  (void)nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+ShardingProblem read_iopddl(std::istream& in, const std::string& name) {
+  TextInput text(in, name);
+  if (text.peek() == TextInput::kEnd) throw FileError(name, 0, "is empty");
+  Events events(text);
+  const TextIterator first(text), last;
+  (void)nlohmann::json::sax_parse(first, last, &events);
   const Draft draft = std::move(events).draft();
   return Assembly(draft, name).problem();
 }

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <istream>
 #include <string>
-#include <string_view>
 
 #include "espalier/model/sharding_problem.h"
 
@@ -19,11 +19,11 @@ namespace espalier {
 /// not matter. A null or missing `usage_limit` is none. Members beside `problem` are left
 /// out; others inside it are refused.
 ///
-/// @param name  stands for the text in messages
+/// @param name  stands for the stream in messages
 /// @throws FileError with the line for what is no JSON; with the member and the value for
 ///         what is not the format, as problem.nodes.costs[3][1], and for all that
 ///         ShardingProblem refuses
 /// @par Cost  O(text) time and memory
-[[nodiscard]] ShardingProblem read_iopddl(std::string_view text, const std::string& name);
+[[nodiscard]] ShardingProblem read_iopddl(std::istream& in, const std::string& name);
 
 }  // namespace espalier

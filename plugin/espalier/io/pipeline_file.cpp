@@ -12,6 +12,7 @@
 
 #include "espalier/io/checkpoint_io.h"
 #include "espalier/io/csv_lines.h"
+#include "espalier/io/json_error.h"
 #include "espalier/io/text_file.h"
 #include "espalier/io/text_input.h"
 #include "espalier/model/error.h"
@@ -125,7 +126,7 @@ PipelineFile read_json(std::istream& in, const std::string& name) {
   try {
     json = Json::parse(in);
   } catch (const Json::exception& error) {  // numbers beyond all numbers, too
-    throw FileError(name, 0, error.what());
+    refuse_json(name, error);
   }
   if (!json.contains("stages") || !json["stages"].is_array())
     throw FileError(name, 0, "expected {\"stages\": […]}");

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "espalier/io/json_error.h"
 #include "espalier/io/text_file.h"
 #include "espalier/model/error.h"
 
@@ -205,15 +206,6 @@ RunRecord read(const Json& json, const std::string& name) {
   return run;
 }
 
-// "[json.exception…] parse error at line 3, column 7: syntax error while parsing …"
-[[noreturn]] void refuse_syntax(const std::string& name, const Json::exception& error) {
-  const std::string what = error.what();
-  const auto found = what.find("] ");
-  constexpr std::size_t kMost = 200;
-  throw FileError(name, 0,
-                  what.substr(found == std::string::npos ? 0 : found + 2, kMost));
-}
-
 }  // namespace
 
 void write_run_record(std::ostream& stream, const RunRecord& run) {
@@ -243,7 +235,7 @@ RunRecord read_run_record(std::istream& in, const std::string& name) {
   try {
     json = Json::parse(in);
   } catch (const Json::exception& error) {
-    refuse_syntax(name, error);
+    refuse_json(name, error);
   }
   return read(json, name);
 }

@@ -66,7 +66,12 @@ void read_file(const std::string& path, const std::function<void(std::istream&)>
   std::ifstream in(path, std::ios::binary);
   if (!in)
     throw FileError(path, 0, fmt::format("cannot be read: {}", std::strerror(errno)));
-  read(in);
+  in.exceptions(std::ios::badbit);  // with the system's reason
+  try {
+    read(in);
+  } catch (const std::ios::failure& error) {
+    throw FileError(path, 0, fmt::format("cannot be read: {}", error.code().message()));
+  }
 }
 
 }  // namespace espalier

@@ -43,7 +43,7 @@ class TextOutput {
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 /// Calls `read` with a stream of the file. @throws FileError with the system's reason
-/// when it cannot be opened
+/// when it cannot be opened or read
 void read_file(const std::string& path, const std::function<void(std::istream&)>& read);
 
 }  // namespace espalier

@@ -1,5 +1,7 @@
 #include "espalier/io/text_input.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "espalier/model/error.h"
@@ -20,6 +22,23 @@ TextInput::TextInput(std::istream& in, const std::string& name)
 
 void TextInput::fail(const std::string& message) const {
   throw FileError(name_, line_, message);
+}
+
+bool TextInput::take_line(std::string& line) {
+  line.clear();
+  if (peek() == kEnd) return false;
+  line_ += after_newline_ ? 1 : 0;
+  after_newline_ = false;
+  while (!after_newline_ && peek() != kEnd) {
+    const std::string_view text(buffer_.data() + first_, size_ - first_);
+    const std::size_t end = text.find('\n');
+    line += text.substr(0, end);
+    if (line.size() > kLongestLine)
+      fail(fmt::format("the line is longer than {} bytes", kLongestLine));
+    after_newline_ = end != std::string_view::npos;
+    first_ += after_newline_ ? end + 1 : text.size();
+  }
+  return true;
 }
 
 void TextInput::fill() {

@@ -41,6 +41,12 @@ class TextInput {
     return character;
   }
 
+  /// The rest of this line without its end, into `line`; false at the end of the stream.
+  /// @throws FileError when the stream cannot be read or the line is longer than
+  ///         kLongestLine
+  bool take_line(std::string& line);
+  static constexpr std::size_t kLongestLine = std::size_t{4} << 20;
+
   /// From 1: the line of the last character that was taken.
   [[nodiscard]] std::int64_t line() const { return line_; }
 
