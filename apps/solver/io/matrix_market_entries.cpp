@@ -18,10 +18,10 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 17;
 // An index from 1 to size; -1: none, with a message. Moves `at` past it.
 std::int32_t parse_index(const char*& at, const char* end, std::int32_t size,
                          const char* what, std::string& message) {
-  while (at != end && (*at == ' ' || *at == '\t')) ++at;
+  while (at != end && is_blank(*at)) ++at;
   std::int64_t index = 0;
   const auto [next, error] = std::from_chars(at, end, index);
-  const bool delimited = next == end || *next == ' ' || *next == '\t' || *next == '\r';
+  const bool delimited = next == end || is_blank(*next);
   if (error == std::errc() && delimited && index >= 1 && index <= size) {
     at = next;
     return static_cast<std::int32_t>(index - 1);

@@ -16,8 +16,6 @@ namespace {
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
 constexpr std::int64_t kMostDeflateRatio = 1032;  // the limit of the format
 
-constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 // Position of the first character from `at` that is blank, or is not; else the size.
 std::size_t find(std::string_view text, std::size_t at, bool blank) {
   while (at < text.size() && is_blank(text[at]) != blank) ++at;

@@ -60,6 +60,10 @@ class TextReader {
   bool at_end_ = false;
 };
 
+[[nodiscard]] constexpr bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /// The first line of the text, without its end; removes it from the text.
 [[nodiscard]] std::string_view take_line(std::string_view& text);
 

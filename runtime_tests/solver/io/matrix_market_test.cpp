@@ -213,6 +213,12 @@ TEST(MatrixMarket, NamesTheFaultOfAHeader) {
   for (const Fault& fault : faults) expect_fault(fault);
 }
 
+// Of C's isspace(), between numbers as after them.
+TEST(MatrixMarket, TakesAnyBlankBetweenNumbers) {
+  expect_equal(read_text(kSymmetric + "2\v2\f2\r\n1\v1\f4\r\n \v2 \t2\v\f5\v\n"),
+               {2, {0, 1, 2}, {0, 1}, {4, 5}});
+}
+
 TEST(MatrixMarket, ReadsExponentsAsFortranWritesThem) {
   expect_equal(
       read_text(kSymmetric + "5 5 5\n1 1 1.5D+03\n2 2 -2d-2\n3 3 .25-100\n"
