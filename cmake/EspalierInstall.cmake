@@ -119,8 +119,9 @@ install(FILES ${PROJECT_BINARY_DIR}/espalier-config.cmake
         DESTINATION ${espalier_cmake_dir})
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT program)
-# The pages that --help and the README name, where both name them.
-install(DIRECTORY docs/manual docs/theory DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+# The pages that --help and the README name, where both name them, and the pages that
+# these lead to.
+install(DIRECTORY docs/manual docs/theory docs/decisions docs/measurements DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
         COMPONENT program)
 install(FILES docs/architecture.svg DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
         COMPONENT program)

@@ -62,6 +62,21 @@ foreach(header IN LISTS headers)
   endforeach()
 endforeach()
 
+# Pages that an installed page of the manual leads to are installed; sources are not.
+file(GLOB_RECURSE pages ${WORK}/moved/share/doc/*.md)
+foreach(page IN LISTS pages)
+  file(READ ${page} text)
+  get_filename_component(folder ${page} DIRECTORY)
+  string(REGEX MATCHALL "[(][.][.]/(decisions|manual|measurements|theory)/[^)# ]+"
+         links "${text}")
+  foreach(link IN LISTS links)
+    string(SUBSTRING "${link}" 1 -1 link)
+    if(NOT EXISTS ${folder}/${link})
+      message(FATAL_ERROR "${page}: ${link} is not installed")
+    endif()
+  endforeach()
+endforeach()
+
 # Of the solver nothing but its interface can be included.
 file(GLOB_RECURSE headers RELATIVE ${WORK}/moved/include ${WORK}/moved/include/*.h)
 foreach(header IN LISTS headers)
