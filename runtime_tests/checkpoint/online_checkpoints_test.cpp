@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "espalier/model/validate_checkpoint.h"
 
@@ -26,6 +27,19 @@ TEST(OnlineCheckpoints, OptimalWhileTwoRepetitionsSuffice) {
       ASSERT_EQ(plan->proof, CheckpointProof::kOptimal);
     }
   }
+}
+
+// Of a long chain this is what takes the time.
+TEST(OnlineCheckpoints, SayHowFarTheyAre) {
+  std::vector<double> parts;
+  const auto plan = plan_online(100'000, {{"ram", 10}}, {},
+                                [&](double part) { parts.push_back(part); });
+  ASSERT_TRUE(plan);
+  EXPECT_GT(parts.size(), 20U);
+  EXPECT_GT(parts.back(), 0.95);
+  EXPECT_LE(parts.back(), 1);
+  const auto replayed = std::ranges::find_if(parts, [](double part) { return part < 1; });
+  EXPECT_TRUE(std::is_sorted(replayed, parts.end()));
 }
 
 TEST(OnlineCheckpoints, RatioToTheOptimum) {

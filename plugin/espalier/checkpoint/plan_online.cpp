@@ -24,6 +24,40 @@ class Finished final : public ActionStream {
   std::int64_t left_;
 };
 
+// Says how far it is: half of it is the sweep, half are the steps that were reversed.
+class Watched final : public ActionStream {
+ public:
+  Watched(std::unique_ptr<ActionStream> actions, std::int64_t steps,
+          const CheckpointProgress& progress)
+      : actions_(std::move(actions)), steps_(steps), progress_(progress) {}
+  std::optional<Action> next() override {
+    const std::optional<Action> action = actions_->next();
+    if (!action) return action;
+    constexpr std::int64_t kStride = 4096;
+    turned_ |= action->kind == ActionKind::kEndForward;
+    const bool forward = action->kind == ActionKind::kForward && !turned_;
+    done_ += forward ? action->last - action->first
+                     : std::int64_t{action->kind == ActionKind::kReverse};
+    if (progress_ && ++actions_seen_ % kStride == 0)
+      progress_(0.5 * static_cast<double>(done_) / static_cast<double>(steps_));
+    return action;
+  }
+
+ private:
+  std::unique_ptr<ActionStream> actions_;
+  std::int64_t steps_, done_ = 0, actions_seen_ = 0;
+  bool turned_ = false;
+  const CheckpointProgress& progress_;
+};
+
+CheckpointReplay replay_watched(CheckpointSchedule schedule,
+                                const CheckpointProgress& progress) {
+  schedule.actions = [actions = schedule.actions, steps = schedule.steps, &progress] {
+    return std::make_unique<Watched>(actions(), steps, progress);
+  };
+  return replay_checkpoint(schedule);
+}
+
 }  // namespace
 
 ExpectedSlots<CheckpointSchedule> plan_online(std::int64_t steps,
@@ -53,7 +87,7 @@ ExpectedSlots<CheckpointSchedule> plan_online(std::int64_t steps,
     };
   }
   schedule.lower_bound = offline->lower_bound;
-  const CheckpointReplay replay = replay_checkpoint(schedule);
+  const CheckpointReplay replay = replay_watched(schedule, progress);
   schedule.cost = replay.cost;
   schedule.advances = replay.advances;
   schedule.use = replay.use;
