@@ -12,6 +12,7 @@
 #include "cli/remedy.h"
 #include "espalier/io/output_file.h"
 #include "espalier/model/error.h"
+#include "solver/memory/spill_file.h"
 
 namespace espalier::cli {
 
@@ -21,7 +22,13 @@ void check_directory(const std::string& option, const std::string& directory) {
       !std::filesystem::is_directory(directory, ignored))
     throw Refused(fmt::format("{} {}: is not a directory", option, directory),
                   drop_option(option));
-  if (access(directory.c_str(), W_OK | X_OK) == 0) return;
+  if (access(directory.c_str(), W_OK | X_OK) == 0) {
+    try {  // where no files can be, as in /proc
+      return solver::SpillFile::check_directory(directory);
+    } catch (const FileError& error) {
+      throw Refused(fmt::format("{} {}", option, error.what()), drop_option(option));
+    }
+  }
   const int error = errno;
   Remedy remedy = error == ENOENT ? Remedy{.edits = {}, .make_directory = directory}
                                   : drop_option(option);

@@ -35,6 +35,9 @@ TEST(AddressSpace, IsFoundOutBeforeAnythingStarts) {
       << outcome.err;
   EXPECT_NE(outcome.err.find("2 workers need"), std::string::npos) << outcome.err;
   EXPECT_EQ(results.names().size(), 0U);
+  const Outcome one =
+      run({"solve", "--grid", "20x20x20", "--workers", "1"}, {}, 200 * kMebi);
+  EXPECT_NE(one.err.find("1 worker needs "), std::string::npos) << one.err;
 }
 
 TEST(AddressSpace, NeverEndsTheProgramByASignal) {

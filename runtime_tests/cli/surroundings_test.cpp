@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/program.h"
 #include "support/sanitized.h"
@@ -24,6 +25,10 @@ constexpr std::string_view kTree = "0 -1 1 1 1\n1 0 2 0 5\n2 0 3 4 6\n";
 int shell(const std::string& line) {
   const int status = std::system(line.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool has_starpu() {
+  return run({"info", "--json"}).out.find("\"starpu\": true") != std::string::npos;
 }
 
 TEST(StandardError, ThatCannotBeWrittenChangesNoAnswer) {
@@ -69,11 +74,36 @@ TEST(LittleStack, IsEnough) {
       fmt::format("(ulimit -s 64; {} {{}} >/dev/null)", ESPALIER_PROGRAM);
   const std::string plan = fmt::format("plan {} --report {}", tree.path(), page.path());
   EXPECT_EQ(shell(fmt::format(fmt::runtime(limited), plan)), 0);
-  if (run({"info", "--json"}).out.find("\"starpu\": true") == std::string::npos) return;
+  if (!has_starpu()) return;
   for (const char* workers : {"1", "2"}) {
     const std::string solve = fmt::format("solve --grid 20x20x20 --workers {}", workers);
     EXPECT_EQ(shell(fmt::format(fmt::runtime(limited), solve)), 0) << workers;
   }
+}
+
+// StarPU made a directory for what it measures there, or aborted the program.
+TEST(Home, ThatCannotBeWrittenIsNotNeeded) {
+  if (!has_starpu()) GTEST_SKIP() << "needs the solver";
+  const TemporaryDirectory folder;
+  for (const char* home : {"/dev/null", "/proc"}) {
+    const std::string line = fmt::format(
+        "env -u XDG_CACHE_HOME -u STARPU_HOME -u STARPU_PERF_MODEL_DIR "
+        "HOME={} TMPDIR={} {} solve --grid 20x20x20 --memory min "
+        "--out-of-core {} >/dev/null",
+        home, folder.path(), ESPALIER_PROGRAM, folder.path());
+    EXPECT_EQ(shell(line), 0) << home;
+    EXPECT_TRUE(folder.names().empty());
+  }
+}
+
+TEST(OutOfCore, RefusesADirectoryThatHoldsNoFiles) {
+  if (!has_starpu()) GTEST_SKIP() << "needs the solver";
+  const Outcome outcome = run(
+      {"solve", "--grid", "5x5x5", "--memory", "min", "--out-of-core", "/proc/self/fd"});
+  EXPECT_EQ(outcome.status, 2) << outcome.signal;
+  EXPECT_NE(outcome.err.find("--out-of-core /proc/self/fd: cannot make a temporary file"),
+            std::string::npos)
+      << outcome.err;
 }
 
 // BLAS, which no planner needs, asked for memory for ever.
@@ -82,6 +112,35 @@ TEST(LittleAddressSpace, LetsPlannersEnd) {
   const TemporaryFile tree{std::string(kTree)};
   const Outcome outcome = run({"plan", tree.path()}, {}, std::int64_t{160} << 20);
   EXPECT_EQ(outcome.status, 0) << outcome.signal << outcome.err;
+}
+
+// An input that does not end is refused where it is no text of the format, in little
+// memory: it was read to the end of that.
+void expect_unreadable(const std::vector<std::string>& words, std::string_view reason) {
+  const Outcome outcome = run(words, {}, std::int64_t{1} << 30);
+  EXPECT_EQ(outcome.status, 2) << outcome.signal;
+  EXPECT_NE(outcome.err.find(reason), std::string::npos) << outcome.err;
+}
+
+TEST(Inputs, WithoutEndAreRefused) {
+  if (support::kSanitized) GTEST_SKIP() << "sanitizers map more than any limit";
+  expect_unreadable({"shard", "/dev/zero"}, "/dev/zero:1: syntax error");
+  expect_unreadable({"plan", "--replay", "/dev/zero"}, "/dev/zero:1: syntax error");
+  for (const char* command : {"plan", "layout", "checkpoint"})
+    expect_unreadable({command, "/dev/zero"}, "/dev/zero:1: ");
+  expect_unreadable({"train-plan", "pipeline", "/dev/zero"},
+                    "/dev/zero:1: the line is longer than 4194304 bytes");
+}
+
+TEST(Inputs, ThatAreDirectoriesAreSaidToBe) {
+  const TemporaryDirectory directory;
+  const std::string json = directory.path() + "/d.json";
+  std::filesystem::create_directory(json);
+  const std::string reason = "cannot be read: Is a directory";
+  expect_unreadable({"checkpoint", json}, reason);
+  expect_unreadable({"order", json}, reason);
+  expect_unreadable({"plan", "--replay", json}, reason);
+  expect_unreadable({"train-plan", "pipeline", json}, reason);
 }
 
 TEST(NamesOfFiles, ReachNoTerminalAsControlCharacters) {

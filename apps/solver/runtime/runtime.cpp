@@ -22,6 +22,7 @@
 #include "espalier/machine/platform.h"
 #include "espalier/model/error.h"
 #include "solver/memory/address_space.h"
+#include "solver/runtime/performance_directory.h"
 #include "solver/runtime/starpu_tasks.h"
 #include "solver/runtime/task_group.h"
 #include "solver/runtime/without_devices.h"
@@ -96,6 +97,7 @@ void number_workers(const std::vector<int>& ids) {
 
 int init_without_devices(starpu_conf& conf) {
   const WithoutDevices here;
+  const PerformanceDirectory writable;
   return starpu_init(&conf);
 }
 
@@ -190,8 +192,8 @@ void check_room(const RuntimeOptions& options) {
   }
   const Bytes needed = runtime_address_space(options.workers);
   check_address_space(needed, [&] {
-    return fmt::format("{} worker{} need {} more", options.workers,
-                       options.workers == 1 ? "" : "s", format_size(needed));
+    const char* const need = options.workers == 1 ? "worker needs" : "workers need";
+    return fmt::format("{} {} {} more", options.workers, need, format_size(needed));
   });
 }
 
