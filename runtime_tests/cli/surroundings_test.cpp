@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <cstdint>
@@ -93,6 +95,27 @@ TEST(Home, ThatCannotBeWrittenIsNotNeeded) {
         home, folder.path(), ESPALIER_PROGRAM, folder.path());
     EXPECT_EQ(shell(line), 0) << home;
     EXPECT_TRUE(folder.names().empty());
+  }
+}
+
+// StarPU aborted the program; libgomp ended it with status 1, which is an answer.
+TEST(FewThreads, AreSaidToBeTooFew) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs a user without other processes: root's word";
+  if (!has_starpu()) GTEST_SKIP() << "needs the solver";
+  for (const int limit : {3, 4, 5, 6}) {
+    for (const char* command : {"adjoint ice-sheet --steps 3 --workers 2",
+                                "train --mlp 4x4x2 --batch 4 --steps 2 --threads 2"}) {
+      const TemporaryFile err{""};
+      chmod(err.path().c_str(), 0666);
+      const int status =
+          shell(fmt::format("HOME=/tmp setpriv --reuid 54321 --clear-groups sh -c "
+                            "'ulimit -p {} 2>/dev/null "
+                            "|| ulimit -u {}; exec {} {}' >/dev/null 2>{}",
+                            limit, limit, ESPALIER_PROGRAM, command, err.path()));
+      EXPECT_TRUE(status == 0 || status == 3) << limit << command << err.text();
+      EXPECT_EQ(status == 3, err.text().starts_with("espalier: the system "))
+          << err.text();
+    }
   }
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "espalier/machine/platform.h"
+#include "espalier/machine/thread_room.h"
 #include "espalier/model/error.h"
 #include "solver/memory/address_space.h"
 #include "solver/runtime/performance_directory.h"
@@ -105,6 +106,7 @@ void start(const RuntimeOptions& options) {
   if (starpu_is_initialized() != 0)
     throw Busy("StarPU runs in this process already: the program's can be adopted");
   setenv("STARPU_SILENT", "1", 0);
+  check_thread_room(options.workers);
   const bool espalier = options.scheduler == "espalier";
   starpu_conf conf;
   starpu_conf_init(&conf);

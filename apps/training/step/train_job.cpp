@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "espalier/machine/thread_room.h"
 #include "espalier/model/clock.h"
 #include "espalier/model/operator_tasks.h"
 #include "solver/memory/process_memory.h"
@@ -45,6 +46,8 @@ Bytes packed_by_a_thread(const OperatorGraph& graph) {
 
 // Kernels are made for as many threads as run them.
 StepKernels kernels_for(const TrainingGraph& training, const TrainOptions& options) {
+  // Of each worker and of this thread, beside it.
+  check_thread_room((options.runtime.workers + 1) * (options.threads - 1));
   use_threads(options.threads);
   make_product_code();
   return make_kernels(training.graph, {.update = options.update}, make_dnnl_kernel, true);
