@@ -51,13 +51,18 @@ bool can_be_written(const fs::path& directory) {
 PerformanceDirectory::PerformanceDirectory() {
   const fs::path own = own_directory();
   if (can_be_written(own)) return;
-  std::string name = temporary_folder() / "espalier-starpu-XXXXXX";
-  if (mkdtemp(name.data()) == nullptr)
+  const fs::path folder = temporary_folder();
+  for (const fs::path& each : {folder, fs::path("/dev/shm")}) {
+    std::string name = each / "espalier-starpu-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) continue;
+    made_ = std::move(name);
+    break;
+  }
+  if (made_.empty())
     throw Error(fmt::format(
         "StarPU keeps what it measures in {}, which cannot be written, nor can {}: {}; "
         "STARPU_HOME names a place",
-        own.string(), temporary_folder().string(), system_text(errno)));
-  made_ = std::move(name);
+        own.string(), folder.string(), system_text(errno)));
   if (const char* given = std::getenv(kDirectoryName)) given_ = given;
   setenv(kDirectoryName, made_.c_str(), 1);
 }
