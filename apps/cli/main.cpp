@@ -186,8 +186,11 @@ Ending run_together(const Command& command, const Words& words) {
 
 int run(const Command& command, const Words& words) {
   try {
+    const bool launched = launched_processes() > 1;
+    const bool together = command.run_together && launched;
+    // Where a command knows nothing of other processes one of them is enough.
+    if (launched && !together && !is_first_process()) return kDone;
     check(command);
-    const bool together = command.run_together && launched_processes() > 1;
     const Ending ending = together ? run_together(command, words) : command.run();
     return end(words, ending.status, ending.remedy);
   } catch (...) {

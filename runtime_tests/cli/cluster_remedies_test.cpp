@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "cli/cluster_processes.h"
 #include "cli/remedies.h"
 
 namespace espalier::cli_test {
@@ -44,6 +45,16 @@ const Refusal kAdjoint[] = {
 };
 INSTANTIATE_TEST_SUITE_P(OfAdjoint, ClusterRemedies, testing::ValuesIn(kAdjoint),
                          [](const auto& each) { return each.param.name; });
+
+// They all answered, so that JSON was several objects.
+TEST(Launched, CommandsForOneProcessAnswerOnce) {
+  const Outcome outcome = run(on(2, {"checkpoint", "--length", "9", "--slots", "2"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::size_t first = outcome.out.find("steps to reverse");
+  EXPECT_NE(first, std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("steps to reverse", first + 1), std::string::npos);
+  EXPECT_EQ(run(on(2, {"plan", "/nowhere/a.tree"})).status, 2);
+}
 
 // What is exported here reaches the refused processes, and not those of the command that
 // works.
