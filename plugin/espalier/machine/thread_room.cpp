@@ -23,7 +23,8 @@ extern "C" void* wait_at_gate(void* gate) {
 std::string limit_of_threads() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
-  return fmt::format(" (ulimit -u: {} of the user)", limit.rlim_cur);
+  return fmt::format(" (ulimit -u: {} of the user; a control group may allow fewer)",
+                     limit.rlim_cur);
 }
 
 }  // namespace
@@ -43,8 +44,10 @@ void check_thread_room(std::int32_t threads) {
   for (std::int32_t k = 0; k < count; ++k)
     pthread_join(started[static_cast<std::size_t>(k)], nullptr);
   if (error != 0)
-    throw Error(fmt::format("the system gives {} threads of the {} that are needed: {}{}",
-                            count, threads, system_text(error), limit_of_threads()));
+    throw Error(fmt::format("the system gives {} new thread{}, and {} {} needed: {}{}",
+                            count, count == 1 ? "" : "s", threads,
+                            threads == 1 ? "is" : "are", system_text(error),
+                            limit_of_threads()));
 }
 
 }  // namespace espalier
