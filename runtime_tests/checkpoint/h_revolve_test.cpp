@@ -197,6 +197,22 @@ TEST(HRevolve, OneLevelWithASlotForEveryStateEqualsTheFullRecurrence) {
     }
 }
 
+// The square of the steps, which no schedule comes near to, is above 2^63 ns.
+TEST(HRevolve, ADiskAloneReversesChainsOfAnyLength) {
+  const std::int64_t steps = 3'000'001;
+  for (const Nanoseconds odd : {0, 1}) {
+    // A state every 3 steps: 3 forwards, then 2 + 1 again.
+    const Nanoseconds forward = 1'000'000, write = 5 * forward + odd, read = 4 * forward;
+    const StepCosts costs{.forward = forward, .forwards = {}};
+    const auto plan = plan_checkpoints(steps, {{"disk", steps, write, read}}, costs);
+    EXPECT_EQ(plan->cost, 1'000'000 * (write + 6 * forward + 3 * read) - write);
+    EXPECT_TRUE(validate_checkpoint(*plan).empty());
+  }
+  const StepCosts costs{.forward = 1'000'000, .forwards = {}};
+  const auto few = plan_checkpoints(steps, {{"disk", 5, 5'000'000, 4'000'000}}, costs);
+  EXPECT_TRUE(validate_checkpoint(*few).empty());
+}
+
 TEST(HRevolve, EqualsTheFullRecurrenceOnLongerChains) {
   std::mt19937 random(24);
   for (int k = 0; k < 60; ++k) {

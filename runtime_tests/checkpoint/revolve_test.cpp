@@ -216,13 +216,22 @@ TEST(Revolve, StartsOfEnormousChains) {
 }
 
 TEST(Checkpoints, SayThatCostsMayLeaveTheRange) {
-  const std::vector<CheckpointLevel> disk = {{"disk", 3'000'000, 1'000'000'000, 1}};
-  EXPECT_EQ(support::error_message<OverflowError>([&] {
-              (void)plan_checkpoints(2'000'000, disk,
-                                     {.forward = 1'000'000'000, .forwards = {}});
-            }),
-            "the cost of reversing 2000000 steps may leave the 64-bit range of "
-            "nanoseconds");
+  const StepCosts costs{.forward = 1'000'000'000, .forwards = {}};
+  EXPECT_EQ(
+      support::error_message<OverflowError>([&] {
+        (void)plan_checkpoints(2'000'000, {{"disk", 3, 1'000'000'000, 1}}, costs);
+      }),
+      "what reversing 2000000 steps may cost leaves the 64-bit range, counted in units "
+      "of "
+      "1 ns, of which all times of steps, reads and writes are multiples; rounder times "
+      "have a longer unit");
+  EXPECT_EQ(
+      support::error_message<OverflowError>([&] {
+        (void)plan_checkpoints(
+            1'000, {{"disk", 3, costs.forward, costs.forward}},
+            {.forward = costs.forward, .backward = Nanoseconds{1} << 60, .forwards = {}});
+      }),
+      "the cost of reversing 1000 steps leaves the 64-bit range of nanoseconds");
 }
 
 TEST(Revolve, RefusesWhatIsNoChain) {

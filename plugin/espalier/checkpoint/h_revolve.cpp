@@ -17,36 +17,6 @@ namespace {
 constexpr Nanoseconds kInfinite = std::numeric_limits<Nanoseconds>::max();
 constexpr Nanoseconds kMostCost = kInfinite / 4;
 
-// What the worst schedule could cost: nothing in a table is above it.
-Nanoseconds most_cost(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
-                      Nanoseconds forward, Nanoseconds backward) {
-  Nanoseconds access = 0;
-  for (const CheckpointLevel& level : levels)
-    access = checked_add(access, checked_add(level.write, level.read));
-  const bool free = levels[0].write == 0 && levels[0].read == 0;
-  const Nanoseconds advances = checked_mul(
-      free ? revolve_cost(steps, levels[0].slots) : checked_mul(steps, steps), forward);
-  const Nanoseconds rest = checked_mul(
-      steps, checked_add(checked_mul(access, static_cast<std::int64_t>(levels.size())),
-                         backward));
-  return checked_add(advances, rest);
-}
-
-void check_range(std::int64_t steps, const std::vector<CheckpointLevel>& levels,
-                 Nanoseconds forward, Nanoseconds backward) {
-  const auto kept = [&] {
-    try {
-      return most_cost(steps, levels, forward, backward) <= kMostCost;
-    } catch (const OverflowError&) {
-      return false;
-    }
-  };
-  if (!kept())
-    throw OverflowError(fmt::format(
-        "the cost of reversing {} steps may leave the 64-bit range of nanoseconds",
-        steps));
-}
-
 // Where no slot is left for another state: from the stored one to the end at once.
 SplitSearch::Best whole_way(std::int64_t l, Nanoseconds step, Nanoseconds read,
                             const HullRow& left) {
@@ -74,8 +44,8 @@ HierarchyTables::HierarchyTables(std::int64_t steps, std::vector<CheckpointLevel
       rows_(levels_.size()),
       progress_(progress ? &progress : nullptr) {
   ESPALIER_ASSERT(!read_once_ || levels_.size() > 1, "a level below the last");
-  check_range(steps, levels_, forward_, costs.backward);
   const Nanoseconds unit = take_unit();
+  check_range(unit);
   for (CheckpointLevel& level : levels_) level.slots = std::min(level.slots, steps);
   for (std::size_t k = free_memory_ ? 1 : 0; k < levels_.size(); ++k)
     rows_all_ += unbounded_ && k + 1 == levels_.size() ? 2 : levels_[k].slots;
@@ -85,7 +55,48 @@ HierarchyTables::HierarchyTables(std::int64_t steps, std::vector<CheckpointLevel
              : unbounded_ && k + 1 == levels_.size() ? unbounded_values(k, values)
                                                      : level_values(k, values);
   }
-  cost_ = values.back() * unit + steps * costs.backward;
+  try {
+    cost_ =
+        checked_add(checked_mul(values.back(), unit), checked_mul(steps, costs.backward));
+  } catch (const OverflowError&) {
+    throw OverflowError(fmt::format(
+        "the cost of reversing {} steps leaves the 64-bit range of nanoseconds", steps));
+  }
+}
+
+// What the worst schedule could cost, in units: nothing in a table is above it.
+Nanoseconds HierarchyTables::most_cost() const {
+  if (unbounded_ && levels_.size() == 1) {  // only splits of some use: split_is_of_use()
+    const Access& of = access_[0];
+    return checked_mul(2 * steps_ + 2,
+                       checked_add(forward_, checked_add(of.write, of.read)));
+  }
+  const Nanoseconds advances = checked_mul(
+      free_memory_ ? revolve_cost(steps_, levels_[0].slots) : checked_mul(steps_, steps_),
+      forward_);
+  Nanoseconds access = 0;
+  for (const Access& each : access_)
+    access = checked_add(access, checked_add(each.write, each.read));
+  const auto levels = static_cast<std::int64_t>(levels_.size());
+  return checked_add(advances, checked_mul(steps_, checked_mul(access, levels)));
+}
+
+void HierarchyTables::check_range(Nanoseconds unit) const {
+  try {
+    if (most_cost() <= kMostCost) return;
+  } catch (const OverflowError&) {
+  }
+  throw OverflowError(
+      fmt::format("what reversing {} steps may cost leaves the 64-bit range, counted in "
+                  "units of {} ns, of which all times of steps, reads and writes are "
+                  "multiples; rounder times have a longer unit",
+                  steps_, unit));
+}
+
+// Of one level with a slot for every state: storing another state in the middle of j
+// steps costs a write and saves (j/2) ((j+1)/2) steps.
+bool HierarchyTables::split_is_of_use(std::int64_t j) const {
+  return forward_ == 0 || (j / 2) * ((j + 1) / 2) < access_.back().write / forward_ + 1;
 }
 
 // Tables count in the greatest common divisor of all costs: smaller numbers, and so fewer
@@ -186,7 +197,7 @@ HierarchyTables::Values HierarchyTables::unbounded_values(std::size_t level,
   again_.assign(at(steps_), 0);
   first_sweep_.assign(at(steps_), 0);
   SplitSearch search(forward_, costs.read);
-  for (std::int64_t l = 1; l < steps_; ++l) {
+  for (std::int64_t l = 1; l < steps_ && (!alone || split_is_of_use(l + 1)); ++l) {
     const SplitSearch::Best best = read_once_ ? SplitSearch::Best{base(l), 0}
                                    : alone    ? whole_way(l, forward_, costs.read, again)
                                            : search.least(l, base(l), below_row, again);

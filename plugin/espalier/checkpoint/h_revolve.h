@@ -86,6 +86,9 @@ class HierarchyTables {
   [[nodiscard]] Values unbounded_values(std::size_t level, const Values& below);
   [[nodiscard]] Values read_once_row(const Values& below, const Values& right);
   [[nodiscard]] Nanoseconds take_unit();
+  [[nodiscard]] Nanoseconds most_cost() const;
+  void check_range(Nanoseconds unit) const;
+  [[nodiscard]] bool split_is_of_use(std::int64_t j) const;
   void report();
 
   std::int64_t steps_;

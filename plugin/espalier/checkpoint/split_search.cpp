@@ -103,7 +103,8 @@ SplitSearch::Best SplitSearch::least(std::int64_t l, Nanoseconds base,
     return j * step_ + constant_ + right.value(static_cast<std::size_t>(l - j)) +
            left.value(static_cast<std::size_t>(j - 1));
   };
-  const std::int64_t low = descend(std::min(lowest_, l), l, e);
+  const std::int64_t last = std::min(l, static_cast<std::int64_t>(left.size()));
+  const std::int64_t low = descend(std::min(lowest_, last), last, e);
   lowest_ = low;
   Best best{base, 0};
   double stop = limit(base);
@@ -119,13 +120,13 @@ SplitSearch::Best SplitSearch::least(std::int64_t l, Nanoseconds base,
   };
   if (!take(low)) return best;
   (void)take(1);
-  (void)take(l);
+  (void)take(last);
   left_turn_ = seek(left.turns(), left_turn_, low - 1);
   right_turn_ = seek(right.turns(), right_turn_, l - low);
   outwards(left.turns(), left_turn_,
-           [&](std::int64_t i) { return i < l && take(i + 1); });
+           [&](std::int64_t i) { return i < last && take(i + 1); });
   outwards(right.turns(), right_turn_,
-           [&](std::int64_t i) { return i < l && take(l - i); });
+           [&](std::int64_t i) { return i < l && l - i <= last && take(l - i); });
   return best;
 }
 

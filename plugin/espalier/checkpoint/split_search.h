@@ -54,7 +54,8 @@ class SplitSearch {
     Nanoseconds value = 0;
     std::int32_t split = 0;  ///< j; 0: the base
   };
-  /// @param right, left  have more than l-1 values each, up to l-1 at least
+  /// @param right  has more than l-1 values
+  /// @param left   likewise; where it has fewer, only j with a value are tried
   /// @pre called with l growing by one or more each time, at least 1
   [[nodiscard]] Best least(std::int64_t l, Nanoseconds base, const HullRow& right,
                            const HullRow& left);
