@@ -27,12 +27,16 @@ Window window_of(const OperatorView& view, const Shape& kernel, const Shape& x,
   window.pads_begin.assign(pads.begin(), pads.begin() + half);
   window.pads_end.assign(pads.begin() + half, pads.end());
   const std::string automatic = op.text("auto_pad", "NOTSET");
-  if (!automatic.starts_with("SAME")) return window;
+  const bool given = !op.integers("output_shape", Shape()).empty();
+  if (!automatic.starts_with("SAME") && !given) return window;
+  // Of a ConvTranspose, whose output is x here.
+  const Shape more = op.integers("output_padding", Shape(spatial, 0));
+  const bool begins_with_less = automatic == "SAME_UPPER";
   for (std::size_t i = 0; i < spatial; ++i) {
     const std::int64_t span = (kernel[i] - 1) * window.dilations[i] + 1;
-    const std::int64_t all =
-        std::max<std::int64_t>(0, (y[i + 2] - 1) * window.strides[i] + span - x[i + 2]);
-    window.pads_begin[i] = automatic == "SAME_LOWER" ? all - all / 2 : all / 2;
+    const std::int64_t all = std::max<std::int64_t>(
+        0, (y[i + 2] - 1) * window.strides[i] + span + more[i] - x[i + 2]);
+    window.pads_begin[i] = begins_with_less ? all / 2 : all - all / 2;
     window.pads_end[i] = all - window.pads_begin[i];
   }
   return window;

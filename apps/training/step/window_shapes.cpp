@@ -103,6 +103,19 @@ Shape convolution_result(const OperatorView& view) {
   return y;
 }
 
+// An extent of output_shape; beyond `most` one more window would fit.
+std::int64_t given_extent(const OperatorView& view, const Shape& given, std::size_t i,
+                          std::int64_t most) {
+  if (given.size() + 2 != view.in(0).shape.size())
+    view.refuse(
+        fmt::format("its output_shape has {} extents, for the axes of space of {}",
+                    given.size(), label(view.in(0))));
+  if (given[i] < 1 || given[i] > most)
+    view.refuse(fmt::format(
+        "its output_shape has an extent of {}, and 1 to {} can be had", given[i], most));
+  return given[i];
+}
+
 Shape transposed_result(const OperatorView& view) {
   const Shape kernel = weight_kernel(view);
   const Shape &x = view.in(0).shape, &w = view.in(1).shape;
@@ -111,17 +124,20 @@ Shape transposed_result(const OperatorView& view) {
   const Shape more = view.op().integers("output_padding", Shape(kernel.size(), 0));
   if (more.size() != kernel.size()) view.refuse("its output_padding does not fit");
   const std::string automatic = view.op().text("auto_pad", "NOTSET");
+  const Shape given = view.op().integers("output_shape", Shape());
   Shape y = {x[0], channels};
   const std::vector<AxisWindow> windows = axis_windows(view, kernel);
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const AxisWindow& window = windows[i];
-    if (automatic.starts_with("SAME")) {
-      y.push_back(checked_mul(x[i + 2], window.stride));
-      continue;
-    }
     const std::int64_t whole =
         checked_add(checked_mul(x[i + 2] - 1, window.stride), window.span);
-    y.push_back(checked_sub(checked_add(whole, more[i]), window.pads));
+    if (!given.empty()) {
+      y.push_back(given_extent(view, given, i, checked_add(whole, window.stride) - 1));
+    } else if (automatic.starts_with("SAME")) {
+      y.push_back(checked_mul(x[i + 2], window.stride));
+    } else {
+      y.push_back(checked_sub(checked_add(whole, more[i]), window.pads));
+    }
   }
   return y;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -132,6 +133,14 @@ TEST(ReadOperatorGraph, KnowsTheMaskOfDropout) {
   onnx::GraphProto& graph = *model.mutable_graph();
   add_node(graph, "Dropout", {"r"}, "d").add_output("mask");
   EXPECT_EQ(shape_of(read(model), "mask"), (Shape{1, 48}));
+  graph.add_output()->set_name("mask");
+  for (const auto& [set, type] :
+       {std::pair(9, ElementType::kFloat32), {10, ElementType::kBool}}) {
+    model.mutable_opset_import(0)->set_version(set);
+    const OperatorGraph found = read(model);
+    EXPECT_EQ(shape_of(found, "mask"), (Shape{1, 48}));
+    EXPECT_EQ(found.tensor(*found.find_tensor("mask")).type, type);
+  }
 }
 
 void add_int(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
@@ -171,6 +180,79 @@ TEST(ReadOperatorGraph, InfersShapesOfNewerOperators) {
   EXPECT_EQ(shape_of(read_graph, "part_2"), (Shape{4, 1, 6, 6}));
   EXPECT_EQ(shape_of(read_graph, "mean"), (Shape{4, 3, 6}));
   EXPECT_EQ(shape_of(read_graph, "y"), (Shape{4, 3, 6}));
+}
+
+onnx::ModelProto network_of_wide(std::int64_t operator_set) {
+  onnx::ModelProto model = small_network();
+  model.mutable_opset_import(0)->set_version(operator_set);
+  model.mutable_graph()->clear_node();
+  model.mutable_graph()->clear_input();
+  describe_input(*model.mutable_graph()->add_input(), "wide", {4, 2, 6, 1});
+  return model;
+}
+
+onnx::ModelProto finished(onnx::ModelProto model, const std::string& last) {
+  add_node(*model.mutable_graph(), "Relu", {last}, "y");
+  return model;
+}
+
+// Axes in any order, places from the end and beyond it.
+TEST(ReadOperatorGraph, SlicesOfOldOperatorSets) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t set : {7, 9}) {
+    onnx::ModelProto model = network_of_wide(set);
+    onnx::NodeProto& slice = add_node(*model.mutable_graph(), "Slice", {"wide"}, "s");
+    add_ints(slice, "starts", {1, -3, -9});
+    add_ints(slice, "ends", {-1, most, 2});
+    add_ints(slice, "axes", {-2, 0, 1});
+    EXPECT_EQ(shape_of(read(finished(model, "s")), "s"), (Shape{3, 2, 4, 1})) << set;
+    slice.mutable_attribute(2)->mutable_ints()->Set(0, 4);
+    EXPECT_THROW((void)read(finished(model, "s")), FileError);
+  }
+}
+
+TEST(ReadOperatorGraph, SqueezesWithoutAxes) {
+  for (const std::int64_t set : {7, 11, 13}) {
+    onnx::ModelProto model = network_of_wide(set);
+    add_node(*model.mutable_graph(), "Squeeze", {"wide"}, "s");
+    EXPECT_EQ(shape_of(read(finished(model, "s")), "s"), (Shape{4, 2, 6})) << set;
+  }
+}
+
+void add_text(onnx::NodeProto& node, const std::string& name, const std::string& value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::STRING);
+  attribute.set_s(value);
+}
+
+// The onnx library is wrong about these.
+TEST(ReadOperatorGraph, WindowsThatArePaddedAlikeAndDilatedMeans) {
+  onnx::ModelProto model = network_of_wide(19);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  for (const std::string type : {"MaxPool", "AveragePool", "ConvTranspose"}) {
+    const bool pool = type != "ConvTranspose";
+    onnx::NodeProto& node = add_node(graph, type,
+                                     pool ? std::vector<std::string>{"wide"}
+                                          : std::vector<std::string>{"wide", "turned"},
+                                     type);
+    add_text(node, "auto_pad", "SAME_LOWER");
+    add_ints(node, "strides", {5, 2});
+    if (pool) add_int(node, "ceil_mode", 1);
+    if (pool) add_ints(node, "kernel_shape", {3, 3});
+  }
+  onnx::TensorProto& turned = *graph.add_initializer();
+  turned = graph.initializer(0);
+  turned.set_name("turned");
+  turned.set_dims(0, 2);
+  turned.set_dims(1, 3);
+  add_ints(add_node(graph, "AveragePool", {"wide"}, "dilated"), "kernel_shape", {2, 1});
+  add_ints(*graph.mutable_node(3), "dilations", {3, 1});
+  const OperatorGraph found = read(finished(model, "dilated"));
+  EXPECT_EQ(shape_of(found, "MaxPool"), (Shape{4, 2, 2, 1}));
+  EXPECT_EQ(shape_of(found, "AveragePool"), (Shape{4, 2, 2, 1}));
+  EXPECT_EQ(shape_of(found, "ConvTranspose"), (Shape{4, 3, 30, 2}));
+  EXPECT_EQ(shape_of(found, "dilated"), (Shape{4, 2, 3, 1}));
 }
 
 // The onnx library would divide by it.

@@ -99,10 +99,22 @@ class Model:
                         pads if even else 0, dilations, a.get("group", 1))
 
     def ConvTranspose(self, x, a, **_):
-        strides, dilations, pads, even, _around = self.window(x[0], a, x[1].shape[2:])
+        kernel = x[1].shape[2:]
+        strides, dilations, pads, even, _around = self.window(x[0], {**a, "auto_pad": b""}, kernel)
+        more, extents = a.get("output_padding", 0), a.get("output_shape")
+        auto = text(a.get("auto_pad"), "NOTSET")
+        if auto.startswith("SAME") and not extents:
+            extents = [size * stride for size, stride in zip(x[0].shape[2:], strides)]
+        if extents:
+            pads, even = [0] * len(kernel), True
         assert even
-        return F.conv_transpose2d(x[0], x[1], x[2] if len(x) > 2 else None, strides, pads,
-                                  a.get("output_padding", 0), a.get("group", 1), dilations)
+        y = F.conv_transpose2d(x[0], x[1], x[2] if len(x) > 2 else None, strides, pads, more,
+                               a.get("group", 1), dilations)
+        for axis, extent in enumerate(extents or []):
+            all_ = y.shape[axis + 2] - extent
+            first = all_ // 2 if auto == "SAME_UPPER" else all_ - all_ // 2
+            y = y.narrow(axis + 2, first, extent)
+        return y
 
     def MaxPool(self, x, a, node, sides, **_):
         kernel = a["kernel_shape"]

@@ -110,7 +110,11 @@ def upward(path):
              pads=[1, 1, 1, 1])
     x = b.op("InstanceNormalization", x, b.weight(8, around=1.0), b.weight(8))
     x = b.op("Max", x, b.weight(8, 1, 1))
-    y = b.op("ConvTranspose", x, b.weight(8, 4, 3, 3), group=2, pads=[1, 1, 1, 1])
+    y = b.op("ConvTranspose", x, b.weight(8, 4, 4, 3), group=2, output_shape=[9, 9])
+    z = b.op("ConvTranspose", y, b.weight(8, 2, 4, 3), strides=[3, 2],
+             output_padding=[2, 1], auto_pad="SAME_LOWER")
+    z = b.op("ReduceMean", z, axes=[1, 2, 3], keepdims=1)
+    y = b.op("Add", y, z)
     x = b.op("Min", b.op("Selu", y), b.op("Softplus", x))
     mask = b.constant(b.random.integers(0, 2, (9, 9)).astype(bool))
     x = b.op("Where", mask, x, b.op("HardSigmoid", y))

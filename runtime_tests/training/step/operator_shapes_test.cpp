@@ -76,6 +76,11 @@ std::vector<Example> good_images() {
            {{6, 3, 3, 3}, {3}},
            {{4, 3, 11, 11}},
            {{"strides", List{2, 2}}}},
+          {"ConvTranspose",
+           x,
+           {{6, 3, 3, 3}, {3}},
+           {{4, 3, 10, 9}},
+           {{"strides", List{2, 2}}, {"output_shape", List{10, 9}}}},
           {"MaxPool",
            x,
            {},
@@ -159,6 +164,12 @@ TEST(OperatorShapes, EntriesOfChannelsAreAsManyAsChannels) {
   expect_refused({"Conv", x, {{9, 6, 3, 3}, {8}}, {{4, 9, 3, 3}}}, "(8)");
   expect_refused({"Conv", x, {{9, 6, 3, 3}, {1}}, {{4, 9, 3, 3}}}, "(1)");
   expect_refused({"ConvTranspose", x, {{6, 3, 3, 3}, {2}}, {{4, 3, 7, 7}}}, "(2)");
+  for (const auto& [given, why] : {std::pair(List{8, 7}, "an extent of 8, and 1 to 7"),
+                                   std::pair(List{0, 7}, "an extent of 0, and 1 to 7"),
+                                   std::pair(List{7}, "its output_shape has 1 extents")})
+    expect_refused(
+        {"ConvTranspose", x, {{6, 3, 3, 3}}, {{4, 3, 7, 7}}, {{"output_shape", given}}},
+        why);
 }
 
 TEST(OperatorShapes, WhatAModelDeclaresOfAResultIsNotBelieved) {

@@ -4,10 +4,13 @@
 #include <onnx/defs/tensor_proto_util.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "espalier/io/onnx/corrected_inference.h"
 
 namespace espalier::onnx_detail {
 namespace {
@@ -91,16 +94,19 @@ onnx::OpSchema schema(const std::string& name, int version,
 class Schemas final : public onnx::ISchemaRegistry {
  public:
   Schemas() {
-    const auto add = [this](const std::string& name, int version,
-                            onnx::InferenceFunction function) {
-      newer_.emplace(name, schema(name, version, std::move(function)));
-    };
-    add("Gelu", 20, onnx::propagateShapeAndTypeFromFirstInput);
-    add("Silu", 1, onnx::propagateShapeAndTypeFromFirstInput);
-    add("Swish", 24, onnx::propagateShapeAndTypeFromFirstInput);
-    add("GroupNormalization", 18, onnx::propagateShapeAndTypeFromFirstInput);
-    add("ReduceMean", 18, infer_reduction);
-    add("Split", 18, infer_split);
+    add_newer("Gelu", 20, onnx::propagateShapeAndTypeFromFirstInput);
+    add_newer("Silu", 1, onnx::propagateShapeAndTypeFromFirstInput);
+    add_newer("Swish", 24, onnx::propagateShapeAndTypeFromFirstInput);
+    add_newer("GroupNormalization", 18, onnx::propagateShapeAndTypeFromFirstInput);
+    add_newer("ReduceMean", 18, infer_reduction);
+    add_newer("Split", 18, infer_split);
+    add_corrected("Slice", 1, 9, infer_slice);
+    add_corrected("Squeeze", 1, 12, infer_squeeze);
+    add_corrected("Dropout", 1, 9, infer_dropout);
+    add_corrected("Dropout", 10, 11, infer_dropout_by_truth);
+    add_corrected("MaxPool", 1, kEver, infer_pool);
+    add_corrected("AveragePool", 1, kEver, infer_pool);
+    add_corrected("ConvTranspose", 1, kEver, infer_transposed_convolution);
   }
 
   const onnx::OpSchema* GetSchema(const std::string& key, const int version,
@@ -108,15 +114,34 @@ class Schemas final : public onnx::ISchemaRegistry {
     const onnx::OpSchema* const known =
         onnx::OpSchemaRegistry::Instance()->GetSchema(key, version, domain);
     if (!domain.empty()) return known;
-    const auto found = newer_.find(key);
-    if (found == newer_.end() || version < found->second.since_version()) return known;
-    const bool newest =
-        known != nullptr && known->since_version() >= found->second.since_version();
-    return newest ? known : &found->second;
+    const auto [first, last] = ours_.equal_range(key);
+    for (auto each = first; each != last; ++each) {
+      const Ours& ours = each->second;
+      const int since = ours.schema.since_version();
+      if (version < since || version > ours.until) continue;
+      const bool newest = known != nullptr && known->since_version() >= since;
+      if (ours.corrects || !newest) return &ours.schema;
+    }
+    return known;
   }
 
  private:
-  std::map<std::string, onnx::OpSchema> newer_;
+  static constexpr int kEver = std::numeric_limits<int>::max();
+  struct Ours {
+    onnx::OpSchema schema;
+    int until;      // the last operator set
+    bool corrects;  // also a schema of the library
+  };
+
+  void add_newer(const std::string& name, int since, onnx::InferenceFunction function) {
+    ours_.emplace(name, Ours{schema(name, since, std::move(function)), kEver, false});
+  }
+  void add_corrected(const std::string& name, int since, int until,
+                     onnx::InferenceFunction function) {
+    ours_.emplace(name, Ours{schema(name, since, std::move(function)), until, true});
+  }
+
+  std::multimap<std::string, Ours> ours_;
 };
 
 }  // namespace

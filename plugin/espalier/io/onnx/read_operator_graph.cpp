@@ -193,9 +193,6 @@ class OnnxGraph {
     for (int i = 0; i < node.output_size(); ++i) {
       const std::string& output = node.output(i);
       if (output.empty()) continue;  // optional, left out
-      if (i == 1 && node.op_type() == "Dropout" && !types_.contains(output) &&
-          add_mask(node))
-        continue;
       Tensor tensor = by_type(fmt::format("output '{}' of operator '{}' ({})", output,
                                           node.name(), node.op_type()),
                               output);
@@ -207,18 +204,6 @@ class OnnxGraph {
       }
       (void)add(std::move(tensor));
     }
-  }
-
-  // What the onnx library infers no shape of. False: that of the result is not known.
-  bool add_mask(const onnx::NodeProto& node) {
-    const auto result = builder_.graph().find_tensor(node.output(0));
-    if (!result) return false;
-    Tensor mask{.name = node.output(1),
-                .type = builder_.graph().tensor(*result).type,
-                .shape = builder_.graph().tensor(*result).shape};
-    if (builder_.graph().operator_set() >= 10) mask.type = ElementType::kBool;
-    (void)add(std::move(mask));
-    return true;
   }
 
   TensorId find_read(const onnx::NodeProto& node, const std::string& tensor) const {
