@@ -8,14 +8,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const CheckpointSchedule& schedule, const CheckpointAnswer& answer) {
-  const auto seconds = [&](Nanoseconds cost) {
-    return static_cast<double>(cost) * answer.unit;
-  };
   Json json = {{"input", answer.input},
                {"steps", schedule.steps},
                {"advances", schedule.advances},
-               {"cost_seconds", seconds(schedule.cost)},
-               {"lower_bound_seconds", seconds(schedule.lower_bound)},
+               {"cost_seconds", answer.told(schedule.cost)},
+               {"lower_bound_seconds", answer.told(schedule.lower_bound)},
                {"proved", schedule.cost == schedule.lower_bound},
                {"proof", name(schedule.proof)}};
   json["levels"] = Json::array();
@@ -49,9 +46,8 @@ void print_schedule(const CheckpointSchedule& schedule, const CheckpointAnswer& 
                     bool json) {
   if (json) return print(dump(json_of(schedule, answer)));
   const auto cost = [&](Nanoseconds value) {
-    return answer.unit == 1
-               ? fmt::format("{} steps", value)
-               : fmt::format("{:.6g} s", static_cast<double>(value) * answer.unit);
+    return answer.unit == 1 ? fmt::format("{} steps", value)
+                            : fmt::format("{:.6g} s", answer.told(value));
   };
   Report report;
   report.text("input", "input", answer.input);
@@ -76,8 +72,7 @@ void print_curve(const Chain& chain, const CheckpointAnswer& answer, bool json) 
     std::string text = fmt::format("{:>20}  {:>12}  {:>12}\n", "bytes", "", "cost, s");
     for (const BudgetPoint& point : answer.curve) {
       text += fmt::format("{:>20}  {:>12}  {:>12.6g}\n", point.bytes,
-                          format_size(point.bytes),
-                          static_cast<double>(point.cost) * answer.unit);
+                          format_size(point.bytes), answer.told(point.cost));
     }
     return print(text);
   }
@@ -85,12 +80,11 @@ void print_curve(const Chain& chain, const CheckpointAnswer& answer, bool json) 
   for (const Stage& stage : chain.stages()) once += stage.forward + stage.backward;
   Json points = Json::array();
   for (const BudgetPoint& point : answer.curve) {
-    points.push_back({{"bytes", point.bytes},
-                      {"cost_seconds", static_cast<double>(point.cost) * answer.unit}});
+    points.push_back({{"bytes", point.bytes}, {"cost_seconds", answer.told(point.cost)}});
   }
   print(dump({{"input", answer.input},
               {"steps", chain.size()},
-              {"lower_bound_seconds", static_cast<double>(once) * answer.unit},
+              {"lower_bound_seconds", answer.told(once)},
               {"least_bytes", answer.least_bytes},
               {"proof", name(CheckpointProof::kOptimalPersistent)},
               {"curve", std::move(points)}}));

@@ -12,9 +12,13 @@ namespace espalier::cli {
 /// How an answer is told.
 struct CheckpointAnswer {
   std::string input;                   ///< what was planned
-  Seconds unit = 1e-9;                 ///< of costs
+  Seconds unit = 1e-9;                 ///< of costs; 1: they count steps
   Bytes least_bytes = 0;               ///< of a chain with sizes
   std::span<const BudgetPoint> curve;  ///< of a chain with sizes
+
+  [[nodiscard]] Seconds told(Nanoseconds cost) const {
+    return unit == 1 ? static_cast<double>(cost) : to_seconds(cost);
+  }
 };
 
 /// Prints it, as a table or as one JSON object. @throws Error

@@ -122,9 +122,9 @@ void write_page(const std::string& path, const TrainPlanReport& report,
   page.bound = report.question.bound;
   for (std::size_t s = 0; s < plan.stages.size(); ++s)
     run.devices[s].peak_bytes = plan.stages[s].peak_bytes;
-  page.facts = {{"setting", describe(plan.setting)},
-                {"step with reduction and update",
-                 fmt::format("{:.4g} s", static_cast<double>(plan.step) * 1e-9)}};
+  page.facts = {
+      {"setting", describe(plan.setting)},
+      {"step with reduction and update", fmt::format("{:.4g} s", to_seconds(plan.step))}};
   page.tables = {{"Plans that fit, the fastest first",
                   {"setting", "recomputed", "step", "of peak rate", "memory"},
                   plan_rows(report)},

@@ -115,7 +115,7 @@ Json json_of(const ZeroRow& row) {
           {"layout_bytes", row.capacity},
           {"peak_bytes", stage.peak_bytes},
           {"sent_bytes", row.sent},
-          {"step_seconds", static_cast<double>(row.plan.step) * 1e-9}};
+          {"step_seconds", to_seconds(row.plan.step)}};
 }
 
 void print_rows(const TrainingModel& model, const ZeroRequest& request,
@@ -147,7 +147,7 @@ void print_rows(const TrainingModel& model, const ZeroRequest& request,
         format_size(memory.persistent.gradients), format_size(memory.persistent.states),
         format_size(memory.persistent.all()), format_size(memory.gathered),
         format_size(stage.peak_bytes - memory.fixed()), format_size(stage.peak_bytes),
-        format_size(row.sent), static_cast<double>(row.plan.step) * 1e-9);
+        format_size(row.sent), to_seconds(row.plan.step));
   }
   text +=
       "\n  Persistent: all the time. Transient: activations and what is gathered, at\n"

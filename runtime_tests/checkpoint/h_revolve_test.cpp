@@ -1,3 +1,4 @@
+// The cases of one subject, which share their instances: over 300 lines.
 #include "espalier/checkpoint/h_revolve.h"
 
 #include <fmt/format.h>

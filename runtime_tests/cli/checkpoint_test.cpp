@@ -50,6 +50,9 @@ TEST(Checkpoint, LevelsTakeTimes) {
   EXPECT_NEAR(report["cost_seconds"], cost, 1e-12);
   EXPECT_EQ(report["levels"][1]["name"], "disk");
   EXPECT_EQ(report["proved"], true);
+  EXPECT_EQ(
+      answer({"--length", "1", "--slots", "1", "--backward", "9ns"})["cost_seconds"],
+      9e-9);
 }
 
 TEST(Checkpoint, OnlineNeedsADiskForAllPeriods) {

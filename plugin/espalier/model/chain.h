@@ -11,8 +11,9 @@ namespace espalier {
 /// Time of plans whose costs are compared for equality.
 using Nanoseconds = std::int64_t;
 
+/// The number nearest to it: 9 ns are 9e-9, which 9 * 1e-9 is not.
 [[nodiscard]] constexpr double to_seconds(Nanoseconds time) {
-  return static_cast<double>(time) * 1e-9;
+  return static_cast<double>(time) / 1e9;
 }
 
 /// One stage of a heterogeneous chain.
