@@ -31,10 +31,14 @@ namespace {
 /// Of the device that needs most, one micro-batch at a time.
 Bytes least_bytes(const std::vector<PipelineStage>& stages) {
   Bytes least = 0;
-  for (const PipelineStage& stage : stages)
-    least = std::max(least,
-                     checked_add(stage.persistent,
-                                 checked_add(stage.until_backward, stage.until_weight)));
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    try {
+      const Bytes held = checked_add(stages[s].until_backward, stages[s].until_weight);
+      least = std::max(least, checked_add(stages[s].persistent, held));
+    } catch (const OverflowError& error) {
+      throw OverflowError(fmt::format("stage {}: {}", s, error.what()));
+    }
+  }
   return least;
 }
 

@@ -166,6 +166,9 @@ TEST(TrainPlanPipeline, CutsAChainAndRecomputesInsideItsParts) {
 }
 
 TEST(TrainPlanPipeline, SaysWhatIsWrong) {
+  refused({"pipeline", "--stages", "2", "--until-weight", "1,4611686018427387904",
+           "--until-backward", "4611686018427387904"},
+          "stage 1: 4611686018427387904 + 4611686018427387904 leaves the 64-bit range");
   refused({"pipeline"}, "--stages");
   refused({"pipeline", "--stages", "4", "--forward", "1s,2s"}, "2 values for 4 stages");
   refused({"pipeline", "--stages", "4", "--forward", "fast"}, "'fast' is not a time");

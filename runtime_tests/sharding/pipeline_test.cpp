@@ -6,6 +6,7 @@
 #include "espalier/model/error.h"
 #include "espalier/model/replay_pipeline.h"
 #include "espalier/sharding/named_pipelines.h"
+#include "support/error_message.h"
 
 namespace espalier {
 namespace TEST_SOURCE {
@@ -96,7 +97,12 @@ TEST(PipelineReplay, RefusesBadQuestions) {
   EXPECT_THROW(Pipeline({{0}}, 1, -1), InvalidInput);
   EXPECT_THROW(Pipeline({{0}}, 1, 0, {0, 0}), InvalidInput);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  EXPECT_THROW(Pipeline({{0, most}}, 2), OverflowError);
+  EXPECT_EQ(
+      support::error_message<OverflowError>([&] {
+        Pipeline({{0, 1}, {0, most}}, 2);
+      }),
+      "chunk 1 of the pipeline: with 9223372036854775807, 2 times, the sum of all such "
+      "leaves the 64-bit range");
   EXPECT_THROW(Pipeline({{0, 1, 1, 1, most / 2, most / 2}}, 2), OverflowError);
 }
 

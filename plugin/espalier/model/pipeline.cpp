@@ -23,6 +23,19 @@ void check_chunk(std::size_t c, const PipelineChunk& chunk, std::size_t devices)
   if (chunk.until_weight < 0) refuse("negative size", chunk.until_weight);
 }
 
+// All work one after the other, and all bytes at once, must be numbers.
+void add_to(std::int64_t& sum, std::int64_t part, std::int32_t times,
+            std::string_view place, std::size_t number) {
+  try {
+    sum = checked_add(sum, checked_mul(part, times));
+  } catch (const OverflowError&) {
+    throw OverflowError(fmt::format(
+        "{} {} of the pipeline: with {}, {} times, the sum of all such leaves the 64-bit "
+        "range",
+        place, number, part, times));
+  }
+}
+
 std::size_t devices_of(const std::vector<PipelineChunk>& chunks) {
   std::int32_t last = 0;
   for (const PipelineChunk& chunk : chunks) last = std::max(last, chunk.device);
@@ -43,7 +56,6 @@ Pipeline::Pipeline(std::vector<PipelineChunk> chunks, std::int32_t micro_batches
   if (transfer_ < 0) throw InvalidInput(fmt::format("a transfer of {} ns", transfer_));
   if (persistent_.empty()) persistent_.resize(devices_of(chunks_));
   std::vector<bool> used(persistent_.size());
-  // All work one after the other, and all bytes at once, must be numbers.
   std::int64_t time = 0, bytes = 0;
   for (std::size_t c = 0; c < chunks_.size(); ++c) {
     const PipelineChunk& chunk = chunks_[c];
@@ -51,15 +63,15 @@ Pipeline::Pipeline(std::vector<PipelineChunk> chunks, std::int32_t micro_batches
     used[static_cast<std::size_t>(chunk.device)] = true;
     for (const Nanoseconds part :
          {chunk.forward, chunk.backward, chunk.weight, transfer_, transfer_})
-      time = checked_add(time, checked_mul(part, micro_batches_));
+      add_to(time, part, micro_batches_, "chunk", c);
     for (const Bytes part : {chunk.until_backward, chunk.until_weight})
-      bytes = checked_add(bytes, checked_mul(part, micro_batches_));
+      add_to(bytes, part, micro_batches_, "chunk", c);
   }
   for (std::size_t d = 0; d < persistent_.size(); ++d) {
     if (!used[d]) throw InvalidInput(fmt::format("device {} has no chunk", d));
     if (persistent_[d] < 0)
       throw InvalidInput(fmt::format("device {}: negative size {}", d, persistent_[d]));
-    bytes = checked_add(bytes, persistent_[d]);
+    add_to(bytes, persistent_[d], 1, "device", d);
   }
 }
 
