@@ -232,6 +232,7 @@ PivotOptions Solver::Impl::pivot_options() const {
   pivoting.zero = 4 * std::max(2.0, std::sqrt(analysis_.symbolic.size)) *
                   numeric_->epsilon() * largest_entry_;
   pivoting.perturbation = std::sqrt(numeric_->epsilon()) * largest_entry_;
+  if (couples_zeros_) pivoting.of_zero = largest_entry_;
   if (bound_) pivoting.delay_reserve = delay_reserve(tree_.kind) + memory_.delays;
   return pivoting;
 }
@@ -278,6 +279,7 @@ void Solver::Impl::release_factor() {
 
 void Solver::Impl::drop_factor() {
   numeric_->release_factor();
+  coupled_.reset();
   if (lease_) lease_->hold(0);
 }
 

@@ -1,5 +1,6 @@
 // A matrix in block form whose blocks are singular, factored whole.
 
+#include <algorithm>
 #include <utility>
 
 #include "solver/api/solver_processes.h"
@@ -85,14 +86,22 @@ SquareMatrix whole_of(const Analysis& analysis, const PreparedMatrix& prepared) 
   return result;
 }
 
+// Zero pivots of blocks that their coupling is looked at for, at most: each costs solves,
+// and their vectors' products are as many as there are pairs of them.
+constexpr std::int64_t kMostCoupled = 64;
+
 }  // namespace
+
+bool Solver::Impl::singular_in_blocks() const {
+  const bool regular = zeros_of_values() == 0 && !null_vector_ && pivots_.perturbed == 0;
+  return !analysis_.form.empty() && !regular;
+}
 
 // Of a singular block back substitution takes any solution, and only some of them leave
 // the other blocks one; nor is it known which of the unmatched variables it could have
 // pivots with. The new analysis is in no bound that was given: without one only.
 bool Solver::Impl::join_blocks() {
-  const bool regular = zeros_of_values() == 0 && !null_vector_ && pivots_.perturbed == 0;
-  if (analysis_.form.empty() || bound_ || regular) return false;
+  if (bound_) return false;
   if (processes_) {
     if (!join_blocks_together()) return false;
   } else {
@@ -148,6 +157,74 @@ bool Solver::Impl::join_blocks_together() {
   all.beside_matrix.reset();
   list_mappings();
   return true;
+}
+
+// What they have of solves; before a factorisation, for those that any bound leaves room
+// for.
+Bytes Solver::Impl::coupling_bytes() const {
+  constexpr std::int64_t kRoom = 1, kRoomOfSingular = 4;
+  if (analysis_.form.empty()) return 0;
+  const bool singular = !analysis_.form.coupling.unmatched.empty();
+  const std::int64_t zeros =
+      (singular ? kRoomOfSingular : kRoom) * analysis_.permuted.parts();
+  return CoupledPivots::bytes(vector_size(),
+                              zeros_of_blocks_ > 0 ? zeros_of_blocks_ : zeros);
+}
+
+// Where the blocks stay apart: what they are as a whole is found by solves, inside the
+// bound. Another factorisation, whose solves are as good as those of a regular matrix;
+// sizes are the same, so the plan holds. With perturbed pivots nobody knows which are
+// zero.
+void Solver::Impl::couple_blocks(FactorReport& run,
+                                 const std::function<void(double)>& progress) {
+  const std::int64_t zeros = zeros_of_values() * analysis_.permuted.parts();
+  if (zeros == 0 || zeros > kMostCoupled || pivots_.perturbed > 0) return;
+  zeros_of_blocks_ = zeros;
+  const bool room = !bound_ || solve_bytes(at_hand(), 1) <= solve_room();
+  if (agree(room ? 1 : 0) == 0) {
+    zeros_of_blocks_ = 0;
+    return;
+  }
+  const bool doubtful = doubtful_, null_vector = null_vector_;
+  couples_zeros_ = true;
+  // Pivots that were taken as they are, one by one, for want of a null vector of the
+  // whole would make solves grow by as much again with each block.
+  auto again = factorise_once(std::max(zero_, pivot_options().zero), progress);
+  couples_zeros_ = false;
+  if (!again) throw Error("a factor that was L D L^T or L U is not any more");
+  again->seconds += run.seconds;
+  run = std::move(*again);
+  doubtful_ = doubtful;
+  null_vector_ = null_vector;
+  zeros_of_blocks_ = zeros_of_values() * analysis_.permuted.parts();
+  std::function<void()> ask;
+  if (progress) ask = [&progress] { progress(1); };
+  find_coupled_pivots(asking(ask));
+  if (!coupled_) return;
+  const std::int64_t parts = analysis_.permuted.parts();
+  pivots_.null_space -= coupled_->gained() / parts;
+  pivots_.negative += coupled_->negative() / parts;
+  run.pivots = pivots_;
+}
+
+// Of the factor that is here, where its zero pivots were replaced for that.
+void Solver::Impl::find_coupled_pivots(const std::function<void()>& ask) {
+  if (zeros_of_blocks_ == 0) return;
+  const MatrixPart a = matrix();
+  SingularBlocks blocks{.a = a,
+                        .zeros = zeros_of_blocks_,
+                        .solve = factored(false, ask),
+                        .solve_transposed = factored(true, ask),
+                        .rounds = numeric_->epsilon() > 1e-10 ? 3 : 1};
+  if (tree_.kind == FactorKind::kLdlt && complex() != ComplexSymmetry::kSymmetric) {
+    const std::vector<std::int32_t>& order = analysis_.symbolic.permutation;
+    const std::vector<std::int32_t> place = inverse_permutation(order);
+    blocks.exchanged.emplace();
+    if (!prepared_.row_of.empty())
+      for (const std::int32_t each : order)
+        blocks.exchanged->push_back(place[prepared_.row_of[each]]);
+  }
+  with_open_solve(1, [&] { coupled_.emplace(blocks); });
 }
 
 }  // namespace espalier::solver

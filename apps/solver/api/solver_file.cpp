@@ -54,7 +54,8 @@ SystemFacts Solver::Impl::system_facts() const {
           .largest_entry = largest_entry_,
           .pivots = pivots_,
           .doubtful = doubtful_,
-          .null_vector = null_vector_};
+          .null_vector = null_vector_,
+          .zeros_of_blocks = zeros_of_blocks_};
 }
 
 Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& options)
@@ -71,6 +72,7 @@ Solver::Impl::Impl(Runtime* runtime, SavedSystem&& saved, const SolverOptions& o
   pivots_ = saved.facts.pivots;
   doubtful_ = saved.facts.doubtful;
   null_vector_ = saved.facts.null_vector;
+  zeros_of_blocks_ = saved.facts.zeros_of_blocks;
 }
 
 std::unique_ptr<Solver::Impl> Solver::Impl::load(
@@ -94,6 +96,7 @@ std::unique_ptr<Solver::Impl> Solver::Impl::load(
   solver->prepare_runtime();
   solver->numeric_->load(solver->analysis_.symbolic, solver->tree_, file);
   file.finish();
+  solver->find_coupled_pivots({});
   solver->factored_ = true;
   return solver;
 }

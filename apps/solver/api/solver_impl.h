@@ -15,6 +15,7 @@
 #include "solver/api/solver.h"
 #include "solver/matrix/matrix_part.h"
 #include "solver/refine/refine.h"
+#include "solver/refine/singular_blocks.h"
 #include "solver/refine/singularity.h"
 #include "solver/scaling/value_places.h"
 #include "solver/tree/spill_plan.h"
@@ -150,7 +151,11 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Flops whole_flops(FactorKind kind) const;
   [[nodiscard]] bool is_surely_small(std::int64_t order) const;
   [[nodiscard]] bool is_small(const Symbolic& symbolic, FactorKind kind) const;
+  [[nodiscard]] bool singular_in_blocks() const;
   [[nodiscard]] bool join_blocks();
+  [[nodiscard]] Bytes coupling_bytes() const;
+  void couple_blocks(FactorReport& run, const std::function<void(double)>& progress);
+  void find_coupled_pivots(const std::function<void()>& ask);
   [[nodiscard]] bool analyse_joined();
 
   /// Of what may leave memory: that it can be used, here and at each process.
@@ -392,9 +397,13 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;
   Bytes factor_growth_ = 0, peak_resident_ = 0;
-  PivotStatistics pivots_;    // of the last factorise()
-  bool doubtful_ = false;     // likewise: some are so small that they may be rounding
-  bool null_vector_ = false;  // one was found: singular to working precision
+  PivotStatistics pivots_;      // of the last factorise()
+  bool doubtful_ = false;       // likewise: some are so small that they may be rounding
+  bool null_vector_ = false;    // one was found: singular to working precision
+  double zero_ = 0;             // likewise: PivotOptions::zero
+  bool couples_zeros_ = false;  // it replaces zero pivots by large numbers
+  std::int64_t zeros_of_blocks_ = 0;      // that coupled_ was found for; 0: it was not
+  std::optional<CoupledPivots> coupled_;  // what solves by blocks lack
 };
 
 }  // namespace espalier::solver

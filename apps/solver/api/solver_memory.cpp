@@ -127,6 +127,7 @@ Bytes Solver::Impl::bare_solve_bytes(const Grouping& of, std::int32_t nrhs) cons
   // Right-hand sides and solutions.
   const Bytes vectors =
       checked_mul(2 * nrhs * std::int64_t{vector_size()}, sizeof(double));
+  if (coupled_) resident = checked_add(resident, coupling_bytes());
   return checked_add(checked_add(resident, largest),
                      checked_add(checked_add(vectors, mapping_bytes(of.symbolic)),
                                  numeric_->solve_workspace_bytes(
@@ -170,11 +171,16 @@ Bytes Solver::Impl::estimating_bytes(const Symbolic& symbolic, std::int32_t basi
   return checked_add(scale, estimate_errors_bytes(n, refining_bytes(symbolic, 1, basis)));
 }
 
-// Estimates come after refinement, and have GMRES where the bound leaves room for it.
+// Estimates come after refinement, and have GMRES where the bound leaves room for it;
+// singular blocks have none, but the vectors that they are coupled by.
 Bytes Solver::Impl::solve_bytes(const Grouping& of, std::int32_t nrhs) const {
-  return checked_add(bare_solve_bytes(of, nrhs),
-                     std::max(refining_bytes(of.symbolic, nrhs, least_basis(of.kind)),
-                              estimating_bytes(of.symbolic, 0)));
+  const Bytes estimating = estimating_bytes(of.symbolic, 0);
+  const Bytes bare = bare_solve_bytes(of, nrhs);
+  const Bytes singular = std::max(refining_bytes(of.symbolic, nrhs, 0), estimating);
+  if (coupled_) return checked_add(bare, singular);
+  return checked_add(
+      bare, std::max({refining_bytes(of.symbolic, nrhs, least_basis(of.kind)), estimating,
+                      checked_add(coupling_bytes(), singular)}));
 }
 
 Bytes Solver::Impl::least_inside(const MemoryAccount& account) const {

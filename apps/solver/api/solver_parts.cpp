@@ -135,6 +135,7 @@ void Solver::Impl::load_together(SectionReader& file, std::vector<WorkerRange>&&
     close_channel();  // in all of them, while no exception passes
     throw;
   }
+  find_coupled_pivots({});
   factored_ = true;
 }
 

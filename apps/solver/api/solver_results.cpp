@@ -337,7 +337,7 @@ std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
       for (std::int64_t k = 0; k < all; k += block) {
         const auto now =
             static_cast<std::int32_t>(std::min<std::int64_t>(block, all - k));
-        numeric_->solve(other, vectors.subspan(k * n, now * n), now, {}, {});
+        factored(other)(vectors.subspan(k * n, now * n), now);
       }
     };
     solve(sought, !transposed);

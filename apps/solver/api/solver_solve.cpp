@@ -171,6 +171,10 @@ void Solver::Impl::solve_block(std::span<double> b, const Pass& pass, BlockSpace
   x = rhs;
   if (pass.ask) pass.ask();
   numeric_->solve(transposed, x, nrhs, pass.rows, pass.ask);
+  if (coupled_)
+    for (std::size_t k = 0; k < x.size(); k += n)
+      coupled_->complete(matrix(), transposed, std::span(rhs).subspan(k, n),
+                         std::span(x).subspan(k, n));
   solution.seconds += since(start);
   if (options_.no_residual) {
     for (std::size_t k = 0; k < b.size(); k += n)

@@ -116,7 +116,11 @@ std::int64_t negative_of_exchanged(const PreparedMatrix& prepared,
 BlockOperator Solver::Impl::factored(bool transposed, const std::function<void()>& ask) {
   return [this, transposed, ask](std::span<double> block, std::int32_t count) {
     if (ask) ask();
-    numeric_->solve(transposed, block, count, {}, ask);
+    const BlockOperator by_blocks = [&](std::span<double> x, std::int32_t nrhs) {
+      numeric_->solve(transposed, x, nrhs, {}, ask);
+    };
+    if (coupled_) return coupled_->solve(matrix(), transposed, block, count, by_blocks);
+    by_blocks(block, count);
   };
 }
 
@@ -141,8 +145,15 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise(
   if (measures) peak_resident_ = std::max(peak_resident_, peak_resident_bytes());
   // Others in the budget have a part in the peak: it stays that of them all.
   const bool reset = measures && !options_.budget && reset_peak_resident();
+  coupled_.reset();
+  zeros_of_blocks_ = 0;
   auto run = factorise_in_hope(progress);
-  if (run && join_blocks()) run = factorise_until_clear(progress);
+  if (run && singular_in_blocks()) {
+    if (join_blocks())
+      run = factorise_until_clear(progress);
+    else
+      couple_blocks(*run, progress);
+  }
   // Where the peak cannot be reset, it includes the analysis and is all that is known.
   if (measures)
     factor_growth_ = std::max<Bytes>(0, peak_resident_bytes() - memory_.baseline);
@@ -160,7 +171,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
     double zero, const std::function<void(double)>& progress) {
   if (options_.budget) drop_factor();
   FactorInput given = input(at_hand());
-  given.pivoting.zero = zero;
+  given.pivoting.zero = zero_ = zero;
   given.low_rank = low_rank_options();
   if (hopes_) given.hoped_bound = memory_.tree_bound(*bound_);
   auto run = numeric_->factorise(given, runtime_, plan_.get(), progress);

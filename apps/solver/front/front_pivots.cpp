@@ -182,7 +182,10 @@ void Front<T>::take_all(const PivotBlock<T>& block, bool last_resort,
                         std::span<T> scratch) {
   const PivotOptions& options = context_.pivoting;
   const PivotCounts counts = kernels::factor_pivot_block(
-      kind(), block, {options.threshold, options.perturbation, true}, scratch);
+      kind(), block,
+      {options.threshold, options.perturbation, true,
+       last_resort && context_.symbolic.ends_system(front_) ? options.of_zero : 0.0},
+      scratch);
   if (counts.eliminated < block.width)
     throw InvalidInput(fmt::format("entries of the factor are too large for {}",
                                    sizeof(RealOf<T>) == sizeof(double)

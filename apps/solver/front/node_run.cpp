@@ -125,7 +125,9 @@ bool NodeRun<T>::take_alone(std::int32_t s) {
 template <class T>
 bool NodeRun<T>::take_zero(std::int32_t s) {
   if (tree_.kind == FactorKind::kCholesky) return false;
-  const auto given = static_cast<RealOf<T>>(context_.pivoting.perturbation);
+  const PivotOptions& pivoting = context_.pivoting;
+  const auto given = static_cast<RealOf<T>>(pivoting.of_zero > 0 ? pivoting.of_zero
+                                                                 : pivoting.perturbation);
   const T pivot = given > 0 ? given : RealOf<T>(1);
   const std::int32_t column = symbolic_.first_column[s];
   Factor<T>& factor = context_.factor;

@@ -23,6 +23,10 @@ struct PivotOptions {
   double zero = 0;
   /// What a pivot is replaced by when it must be taken and is smaller.
   double perturbation = 0;
+  /// What a zero pivot of a whole system is replaced by; 0: by `perturbation`, which
+  /// tells null vectors by the size that solves give them. What is as large as entries
+  /// are makes solves of the others as good as those of a regular system.
+  double of_zero = 0;
   /// Memory for delayed columns; when it is used up, pivots are taken as they are, and
   /// perturbed where they are too small (static pivoting).
   Bytes delay_reserve = std::numeric_limits<Bytes>::max();

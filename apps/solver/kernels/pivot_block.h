@@ -48,10 +48,11 @@ struct PivotRule {
   /// over this is a zero pivot: not taken, or replaced where every column must go.
   double tiny = 0;
   /// Static pivoting: every column is eliminated. Those that pass the threshold go first,
-  /// then those with pivots over `tiny`, then the others, with pivots replaced by +-tiny
-  /// (if tiny = 0: by the precision's epsilon times the block's largest entry, by 1 for a
-  /// zero block).
+  /// then those with pivots over `tiny`, then the others, with pivots replaced by
+  /// +-replacement (0: by +-tiny; if that is 0: by the precision's epsilon times the
+  /// block's largest entry, by 1 for a zero block).
   bool take_all = false;
+  double replacement = 0;
 };
 
 struct PivotCounts {

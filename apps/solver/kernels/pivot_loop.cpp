@@ -20,7 +20,10 @@ ESPALIER_MULTIVERSION Bits<T> largest(std::int32_t n, const T* x) {
 template <class T>
 PivotLoop<T>::PivotLoop(const PivotBlock<T>& block, const PivotRule& rule,
                         std::span<T> scratch)
-    : block_(block), rule_(rule), scratch_(scratch), replacement_(RealOf<T>(rule.tiny)) {
+    : block_(block),
+      rule_(rule),
+      scratch_(scratch),
+      replacement_(RealOf<T>(rule.replacement > 0 ? rule.replacement : rule.tiny)) {
   const std::int32_t w = block.width;
   for (std::int32_t k = 0; k < w; ++k) block.row_order[k] = k;
   if (!rule.take_all || replacement_ > 0) return;

@@ -39,6 +39,7 @@ enum Fact : std::uint8_t {
   kNegative,
   kTwoByTwo,
   kNotDelayed,
+  kZerosOfBlocks,
   kFacts
 };
 enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
@@ -148,6 +149,9 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.pivots = pivots_from(facts, checks);
   result.doubtful = facts[kDoubtful] != 0;
   result.null_vector = facts[kNullVector] != 0;
+  checks.require(facts[kZerosOfBlocks] >= 0 && facts[kZerosOfBlocks] <= 2 * facts[kSize],
+                 "counts of pivots");
+  result.zeros_of_blocks = facts[kZerosOfBlocks];
   checks.require(facts[kProcesses] >= 1 && facts[kProcesses] <= kMostWorkers &&
                      facts[kProcess] >= 0 && facts[kProcess] < facts[kProcesses],
                  "number of processes");
@@ -280,6 +284,7 @@ std::vector<std::int64_t> counts_of(const SystemFacts& facts,
   counts[kNegative] = facts.pivots.negative;
   counts[kTwoByTwo] = facts.pivots.two_by_two;
   counts[kNotDelayed] = facts.pivots.not_delayed;
+  counts[kZerosOfBlocks] = facts.zeros_of_blocks;
   counts[kProcesses] = facts.processes;
   counts[kProcess] = facts.process;
   counts[kSave] = facts.save;

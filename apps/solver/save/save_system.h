@@ -29,6 +29,7 @@ struct SystemFacts {
   PivotStatistics pivots;                   ///< `smallest` is not kept
   bool doubtful = false;                    ///< some may be rounding
   bool null_vector = false;                 ///< one was found
+  std::int64_t zeros_of_blocks = 0;         ///< SingularBlocks::zeros; 0: not coupled
   std::int32_t processes = 1, process = 0;  ///< parts of the save, and which one this is
   std::int64_t save = 0;                    ///< the same in all of them
 };
