@@ -232,7 +232,6 @@ PivotOptions Solver::Impl::pivot_options() const {
   pivoting.zero = 4 * std::max(2.0, std::sqrt(analysis_.symbolic.size)) *
                   numeric_->epsilon() * largest_entry_;
   pivoting.perturbation = std::sqrt(numeric_->epsilon()) * largest_entry_;
-  if (couples_zeros_) pivoting.of_zero = largest_entry_;
   if (bound_) pivoting.delay_reserve = delay_reserve(tree_.kind) + memory_.delays;
   return pivoting;
 }

@@ -186,11 +186,11 @@ void Solver::Impl::couple_blocks(FactorReport& run,
     return;
   }
   const bool doubtful = doubtful_, null_vector = null_vector_;
-  couples_zeros_ = true;
   // Pivots that were taken as they are, one by one, for want of a null vector of the
   // whole would make solves grow by as much again with each block.
-  auto again = factorise_once(std::max(zero_, pivot_options().zero), progress);
-  couples_zeros_ = false;
+  auto again = factorise_once(
+      {.below = std::max(zero_, pivot_options().zero), .replacement = largest_entry_},
+      progress);
   if (!again) throw Error("a factor that was L D L^T or L U is not any more");
   again->seconds += run.seconds;
   run = std::move(*again);

@@ -292,8 +292,12 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   /// Of the bound at hand; the largest number where there is none.
   [[nodiscard]] Bytes bound_for_tree() const;
   void choose_spilled();
+  struct ZeroPivots {
+    double below = 0;        ///< PivotOptions::zero
+    double replacement = 0;  ///< PivotOptions::of_zero
+  };
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_once(
-      double zero, const std::function<void(double)>& progress);
+      ZeroPivots zero, const std::function<void(double)>& progress);
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_in_hope(
       const std::function<void(double)>& progress);
   void go_on_as_ldlt();
@@ -397,11 +401,10 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;
   Bytes factor_growth_ = 0, peak_resident_ = 0;
-  PivotStatistics pivots_;      // of the last factorise()
-  bool doubtful_ = false;       // likewise: some are so small that they may be rounding
-  bool null_vector_ = false;    // one was found: singular to working precision
-  double zero_ = 0;             // likewise: PivotOptions::zero
-  bool couples_zeros_ = false;  // it replaces zero pivots by large numbers
+  PivotStatistics pivots_;    // of the last factorise()
+  bool doubtful_ = false;     // likewise: some are so small that they may be rounding
+  bool null_vector_ = false;  // one was found: singular to working precision
+  double zero_ = 0;           // likewise: PivotOptions::zero
   std::int64_t zeros_of_blocks_ = 0;      // that coupled_ was found for; 0: it was not
   std::optional<CoupledPivots> coupled_;  // what solves by blocks lack
 };

@@ -23,7 +23,14 @@ namespace espalier::solver {
 namespace {
 
 // Factorisations that are made to find out which pivots are zero, at most.
-constexpr int kTries = 3;
+constexpr int kTries = 6;
+// Another elimination leaves other rounding of a pivot that is rounding, of its order.
+constexpr double kOfRounding = 4;
+// Beside what takes the place of zeros: null vectors are those of a pivot that is so much
+// smaller, whatever its size.
+constexpr double kFarSmaller = 1e-2;
+// Times kZeroQuotient: only quotients above it say that what was taken for zero is none.
+constexpr double kClearly = 8;
 // Of the largest entry: pivots above this part of it are never taken for what is left of
 // a zero; and where the factor is one of a matrix that is not so near.
 constexpr double kMostDoubtful = 1e-3, kMostDoubtfulOfRough = 0.1;
@@ -168,10 +175,11 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise(
 }
 
 tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_once(
-    double zero, const std::function<void(double)>& progress) {
+    ZeroPivots zero, const std::function<void(double)>& progress) {
   if (options_.budget) drop_factor();
   FactorInput given = input(at_hand());
-  given.pivoting.zero = zero_ = zero;
+  given.pivoting.zero = zero_ = zero.below;
+  given.pivoting.of_zero = zero.replacement;
   given.low_rank = low_rank_options();
   if (hopes_) given.hoped_bound = memory_.tree_bound(*bound_);
   auto run = numeric_->factorise(given, runtime_, plan_.get(), progress);
@@ -224,36 +232,38 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
   std::function<void()> ask;
   if (progress) ask = [&progress] { progress(1); };
   ask = asking(ask);
-  auto run = factorise_once(zero, progress);
+  auto run = factorise_once({zero}, progress);
   if (!run && !options_.kind) {  // not positive definite after all
     go_on_as_ldlt();
-    run = factorise_once(zero, progress);
+    run = factorise_once({zero}, progress);
   }
   for (int left = kTries; run && left > 0; --left) {
     if (zeros_of_values() == 0 && pivots_.perturbed == 0 && !doubtful_) break;
     const NullQuotient quotient = null_vector_quotient(ask);
     null_vector_ = quotient.last <= kZeroQuotient;
     const double smallest = run->pivots.smallest;
-    if (null_vector_) {
-      const bool taken = doubtful_ && quotient.first <= kZeroQuotient;
+    const double clear = std::max(kClearly, numeric_->epsilon() / kEpsilon);
+    if (null_vector_ ||
+        (zeros_of_values() > 0 && quotient.last <= clear * kZeroQuotient)) {
+      const bool own = smallest <= kFarSmaller * pivot_options().perturbation;
+      const bool taken = (doubtful_ || own) && quotient.first <= kZeroQuotient;
       if (pivots_.perturbed > 0 || !taken || lowered || left == 1) break;
       if (tree_.kind == FactorKind::kCholesky) {
         if (options_.kind) break;
         go_on_as_ldlt();
       } else {
-        zero = 2 * smallest;
+        zero = kOfRounding * smallest;
       }
     } else {
-      const bool clear = quotient.last > kZeroQuotient * (numeric_->epsilon() / kEpsilon);
       const auto matched =
           analysis_.symbolic.size - std::ssize(analysis_.form.coupling.unmatched);
       const bool deficient = prepared_.structural_rank < matched;
-      if (zeros_of_values() == 0 || !clear || lowered || deficient) break;
+      if (zeros_of_values() == 0 || lowered || deficient) break;
       zero = 0;
       lowered = true;
     }
     seconds += run->seconds;
-    run = factorise_once(zero, progress);
+    run = factorise_once({zero}, progress);
   }
   if (run) run->seconds += seconds;
   return run;
