@@ -1,4 +1,4 @@
-// What a solver needs of its bound: one account, of all phases and options: over 300 lines.
+// What a solver needs of its bound, one account of all phases: over 300 lines.
 
 #include <fmt/format.h>
 

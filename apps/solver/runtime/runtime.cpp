@@ -102,11 +102,17 @@ int init_without_devices(starpu_conf& conf) {
   return starpu_init(&conf);
 }
 
+// Its workers, and who watches them where that is asked for.
+std::int32_t threads_of_starpu(std::int32_t workers) {
+  const char* const watchdog = std::getenv("STARPU_WATCHDOG_TIMEOUT");
+  return watchdog != nullptr ? workers + 1 : workers;
+}
+
 void start(const RuntimeOptions& options) {
   if (starpu_is_initialized() != 0)
     throw Busy("StarPU runs in this process already: the program's can be adopted");
   setenv("STARPU_SILENT", "1", 0);
-  check_thread_room(options.workers);
+  check_thread_room(threads_of_starpu(options.workers));
   const bool espalier = options.scheduler == "espalier";
   starpu_conf conf;
   starpu_conf_init(&conf);

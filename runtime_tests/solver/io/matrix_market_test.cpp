@@ -1,3 +1,5 @@
+// One file format, what is read and every fault of it: over 300 lines.
+
 #include "solver/io/matrix_market.h"
 
 #include <gtest/gtest.h>
