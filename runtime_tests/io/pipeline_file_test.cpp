@@ -47,5 +47,34 @@ TEST(PipelineFile, SaysWhatIsWrong) {
     EXPECT_THROW((void)read(text), FileError) << text;
 }
 
+void expect_refused(const std::string& text, const std::string& message) {
+  try {
+    (void)read(text);
+    ADD_FAILURE() << "not refused: " << message;
+  } catch (const FileError& error) {
+    EXPECT_EQ(error.what(), "stages" + message);
+  }
+}
+
+// Of two values that do not agree none is the right one.
+TEST(PipelineFile, RefusesMembersThatAreGivenTwice) {
+  expect_refused(
+      "{\"stages\": [{\"forward\": 1, \"backward\": 1},\n"
+      "  {\"forward\": 1, \"backward\": 1,\n \"forward\": 2}]}",
+      ":3: stages[1].forward is given twice");
+  expect_refused(
+      R"({"once": "1s", "stages": [{"forward": 1, "backward": 1}], "once": "2s"})",
+      ":1: once is given twice");
+}
+
+TEST(PipelineFile, CountsLinesFromTheFirst) {
+  expect_refused("\n\nforward,backward\n1,x\n",
+                 ":4: backward: 'x' is not a time: expected a number and ns, us, ms or "
+                 "s, as in 5ms");
+  expect_refused("\n\n{\"stages\": [,]}",
+                 ":3: syntax error while parsing value - unexpected ','; expected "
+                 "'[', '{', or a literal");
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier

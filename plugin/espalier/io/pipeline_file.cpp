@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <istream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "espalier/io/checkpoint_io.h"
 #include "espalier/io/csv_lines.h"
-#include "espalier/io/json_error.h"
+#include "espalier/io/json_text.h"
 #include "espalier/io/text_file.h"
 #include "espalier/io/text_input.h"
 #include "espalier/model/error.h"
@@ -122,12 +125,7 @@ PipelineStage stage_of(const Json& object) {
 }
 
 PipelineFile read_json(std::istream& in, const std::string& name) {
-  Json json;
-  try {
-    json = Json::parse(in);
-  } catch (const Json::exception& error) {  // numbers beyond all numbers, too
-    refuse_json(name, error);
-  }
+  const Json json = read_json_text(in, name);
   if (!json.contains("stages") || !json["stages"].is_array())
     throw FileError(name, 0, "expected {\"stages\": […]}");
   PipelineFile file;
@@ -160,8 +158,14 @@ std::string nanoseconds(Nanoseconds time) { return fmt::format("{}ns", time); }
 }  // namespace
 
 PipelineFile read_pipeline_file(std::istream& in, const std::string& name) {
-  const bool json = (in >> std::ws).peek() == '{';
-  PipelineFile file = json ? read_json(in, name) : PipelineFile{read_csv(in, name)};
+  // Of either kind whole, so that lines are counted from the first.
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (in.bad()) throw FileError(name, 0, "cannot be read");
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string::npos && text[first] == '{';
+  std::istringstream whole(std::move(text));
+  PipelineFile file = json ? read_json(whole, name) : PipelineFile{read_csv(whole, name)};
   if (file.stages.empty()) throw FileError(name, 0, "holds no stage");
   return file;
 }

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "espalier/io/json_error.h"
+#include "espalier/io/json_text.h"
 #include "espalier/io/text_file.h"
 #include "espalier/model/error.h"
 
@@ -231,13 +231,7 @@ void write_run_record(const std::string& path, const RunRecord& run) {
 }
 
 RunRecord read_run_record(std::istream& in, const std::string& name) {
-  Json json;
-  try {
-    json = Json::parse(in);
-  } catch (const Json::exception& error) {
-    refuse_json(name, error);
-  }
-  return read(json, name);
+  return read(read_json_text(in, name), name);
 }
 
 RunRecord read_run_record(const std::string& path) {
