@@ -48,11 +48,14 @@ static int reverse(espalier_checkpoint* schedule, int online) {
 int main(void) {
   espalier_checkpoint* schedule = NULL;
   const espalier_checkpoint_level levels[2] = {{3, 0, 0}, {9, 5, 4}};
+  const espalier_checkpoint_level negative[2] = {{3, 0, 0}, {9, -5, 4}};
   int64_t advances = 0, cost = 0;
   int failed = 0, action = 0;
   int32_t level = 0;
   if (espalier_checkpoint_revolve(STEPS, 0, &schedule) >= 0) return 10;
   if (strstr(espalier_checkpoint_error(), "1 suffices") == NULL) return 11;
+  if (espalier_checkpoint_levels(STEPS, negative, 2, 1, 0, &schedule) >= 0) return 50;
+  if (strncmp(espalier_checkpoint_error(), "level 1: ", 9) != 0) return 51;
   if (espalier_checkpoint_revolve(STEPS, 10, &schedule) != 0) return 12;
   /* Refused calls lose no action. */
   if (espalier_checkpoint_next(schedule, NULL, &cost, &level, &advances) >= 0) return 18;

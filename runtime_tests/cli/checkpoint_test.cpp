@@ -191,6 +191,8 @@ TEST(Checkpoint, RefusesBadUsage) {
       {{"--length", "5", "--slots", "3", "--levels", "ram:1"}, "either --slots"},
       {{"--length", "5", "--slots", "3", "--read-once"}, "--read-once: needs --levels"},
       {{"--length", "5", "--levels", "a:1,b:1", "--read-once", "--online"}, "together"},
+      {{"--length", "5", "--levels", "a:1,b:9", "--step", "0s", "--online"},
+       "steps that take time, all the same"},
       {{"--length", "5", "--slots", "3", "--step-times", "f"}, "takes the place of"},
       {{"--step-times", empty.path()}, "--step-times needs either --slots or --levels"},
       {{"--step-times", empty.path(), "--slots", "1"}, "holds no step"},

@@ -60,8 +60,8 @@ int espalier_checkpoint_levels(int64_t steps, const espalier_checkpoint_level* l
         (void)espalier::need(levels, "levels");
         std::vector<espalier::CheckpointLevel> list;
         for (std::size_t k = 0; k < count; ++k) {
-          list.push_back({"level " + std::to_string(k), levels[k].slots,
-                          levels[k].write_ns, levels[k].read_ns});
+          list.push_back({std::to_string(k), levels[k].slots, levels[k].write_ns,
+                          levels[k].read_ns});
         }
         espalier::StepCosts costs;
         costs.forward = step_ns;

@@ -130,8 +130,8 @@ PeriodicDiskRevolve::PeriodicDiskRevolve(const CheckpointLevel& memory,
   if (memory.slots < 1 || memory.write != 0 || memory.read != 0 ||
       !costs.forwards.empty() || costs.forward < 1) {
     throw InvalidInput(
-        "a periodic schedule needs slots in memory without costs, and steps of equal "
-        "cost");
+        "a periodic schedule needs slots in memory without costs, and steps that take "
+        "time, all the same");
   }
   const std::int64_t period = best_period(memory, disk, costs);
   CheckpointLevel endless = disk;
