@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "solver/runtime/runtime.h"
@@ -80,6 +82,44 @@ TEST_F(ChainInC, RefusesArgumentsThatCannotBe) {
   limits_.size = sizeof limits_;
   EXPECT_EQ(espalier_chain_run(&chain, &callbacks, &limits_, nullptr), -EINVAL);
   EXPECT_STREQ(espalier_chain_last_error(), "chain: steps: -1 is not 1 or more");
+}
+
+TEST_F(ChainInC, NamesTheSizeOrCostThatCannotBe) {
+  chain_example model{4, -1, 0, 0};
+  const auto refused = [&](const std::string& message, const auto& set) {
+    for (const std::int64_t slots : {3, 0}) {  // 0: as many as fit into bytes
+      espalier_chain chain{};
+      chain.size = sizeof chain;
+      chain.steps = 4;
+      chain.state_bytes = sizeof(double);
+      set(chain);
+      espalier_chain_callbacks callbacks{};
+      callbacks.size = sizeof callbacks;
+      callbacks.user = &model;
+      espalier_chain_limits limits{};
+      limits.size = sizeof limits;
+      limits.memory_slots = slots;
+      limits.memory_bytes = 1 << 20;
+      EXPECT_EQ(espalier_chain_run(&chain, &callbacks, &limits, nullptr), -EINVAL);
+      EXPECT_EQ(espalier_chain_last_error(), message);
+    }
+  };
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  refused("chain: state_bytes: 0 is not 1 or more",
+          [](espalier_chain& chain) { chain.state_bytes = 0; });
+  refused("chain: state_bytes: -9223372036854775808 is not 1 or more",
+          [](espalier_chain& chain) { chain.state_bytes = kLeast; });
+  static constexpr std::int64_t kParts[] = {8, -1}, kCosts[] = {1, 1, -3, 1};
+  refused("chain: part_bytes[1]: -1 is not 1 or more", [](espalier_chain& chain) {
+    chain.part_bytes = kParts;
+    chain.parts = 2;
+  });
+  refused("chain: parts: -2 is not 1 or more", [](espalier_chain& chain) {
+    chain.part_bytes = kParts;
+    chain.parts = -2;
+  });
+  refused("chain: step_costs[2]: -3 is negative",
+          [](espalier_chain& chain) { chain.step_costs = kCosts; });
 }
 
 TEST_F(ChainInC, RefusesNegativeLimits) {

@@ -41,21 +41,39 @@ T& need_sized(T* pointer, const char* name) {
 }
 
 // Where 0 has a meaning of its own.
-void need_not_negative(std::int64_t value, const char* name) {
+void need_not_negative(std::int64_t value, const std::string& name) {
   if (value < 0) throw InvalidInput(fmt::format("{}: {} is negative", name, value));
 }
 
+void need_positive(std::int64_t value, const std::string& name) {
+  if (value < 1) throw InvalidInput(fmt::format("{}: {} is not 1 or more", name, value));
+}
+
 training::Chain read_chain(const espalier_chain& chain) {
-  if (chain.steps < 1)
-    throw InvalidInput(fmt::format("chain: steps: {} is not 1 or more", chain.steps));
+  need_positive(chain.steps, "chain: steps");
   training::Chain read;
   read.steps = chain.steps;
   read.in_place = chain.in_place != 0;
-  if (chain.part_bytes == nullptr)
+  if (chain.part_bytes == nullptr) {
+    need_positive(chain.state_bytes, "chain: state_bytes");
     read.parts = {chain.state_bytes};
-  else if (chain.parts > 0)
-    read.parts.assign(chain.part_bytes, chain.part_bytes + chain.parts);
+    return read;
+  }
+  need_positive(chain.parts, "chain: parts");
+  for (std::int32_t k = 0; k < chain.parts; ++k) {
+    need_positive(chain.part_bytes[k], fmt::format("chain: part_bytes[{}]", k));
+    read.parts.push_back(chain.part_bytes[k]);
+  }
   return read;
+}
+
+std::vector<Nanoseconds> read_step_costs(const espalier_chain& chain) {
+  std::vector<Nanoseconds> costs;
+  if (chain.step_costs == nullptr) return costs;
+  costs.assign(chain.step_costs, chain.step_costs + chain.steps);
+  for (std::size_t k = 0; k < costs.size(); ++k)
+    need_not_negative(costs[k], fmt::format("chain: step_costs[{}]", k));
+  return costs;
 }
 
 // The user's functions, called at once or in tasks.
@@ -184,8 +202,7 @@ void run(const espalier_chain& chain, const espalier_chain_callbacks& callbacks,
   const training::Chain read = read_chain(chain);
   const ChainLimits slots = read_limits(read, limits);
   ScheduleCosts costs{.disk_write = limits.disk_write, .disk_read = limits.disk_read};
-  if (chain.step_costs != nullptr)
-    costs.steps.assign(chain.step_costs, chain.step_costs + chain.steps);
+  costs.steps = read_step_costs(chain);
   const CheckpointSchedule schedule = make_schedule(read, slots, costs);
   if (report != nullptr) {
     report->planned_steps = schedule.advances;
