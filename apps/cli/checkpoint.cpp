@@ -49,13 +49,16 @@ void finish(const CheckpointRequest& request, const CheckpointSchedule& schedule
   print_schedule(schedule, answer, request.json);
 }
 
-/// @param level  that has too few
+/// @param level  that has too few; of the disk of an online schedule, of that alone
 Ending refuse(const CheckpointRequest& request, const CheckpointAnswer& answer,
               const TooFewSlots& no, const std::string& message, std::size_t level) {
+  const auto reason =
+      level == 0 ? Infeasible::Reason::kImpossible : Infeasible::Reason::kNoneFound;
   note(message);
   if (request.json) {
     print(dump({{"input", answer.input},
                 {"feasible", false},
+                {"reason", reason_text(reason)},
                 {"slots", no.slots},
                 {"least_slots", no.least_slots}}));
   }

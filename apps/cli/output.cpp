@@ -137,6 +137,10 @@ void note(std::string_view message) {
   put_on_standard_error(fmt::format("espalier: {}\n", printable(message, true)));
 }
 
+std::string_view reason_text(Infeasible::Reason reason) {
+  return reason == Infeasible::Reason::kImpossible ? "impossible" : "none_found";
+}
+
 void print_infeasible(Report report, const Infeasible& answer, bool json,
                       std::string_view more) {
   print_refusal(std::move(report), answer, json,
@@ -148,9 +152,7 @@ void print_refusal(Report report, const Infeasible& answer, bool json,
   note(message);
   if (!json) return;
   report.flag("feasible", "", false);
-  report.text(
-      "reason", "",
-      answer.reason == Infeasible::Reason::kImpossible ? "impossible" : "none_found");
+  report.text("reason", "", reason_text(answer.reason));
   report.bytes("bound_bytes", "", answer.bound_bytes);
   if (answer.least_bytes > 0)  // else none is known
     report.bytes("least_bytes", "", answer.least_bytes);

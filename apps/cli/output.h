@@ -65,6 +65,9 @@ void print(std::string_view text);
 /// An object as it is printed, with a line end.
 [[nodiscard]] std::string dump(const nlohmann::ordered_json& object);
 
+/// The value of `reason` in JSON.
+[[nodiscard]] std::string_view reason_text(Infeasible::Reason reason);
+
 /// The answer "it does not fit": a line on standard error and, with `json`, the report's
 /// object with "feasible": false and the memory that would do. What `report` already
 /// holds stays in it.

@@ -69,7 +69,13 @@ void print_json(const TrainPlanReport& report) {
                {"stopped", answer.stopped},
                {"feasible", !answer.plans.empty()}};
   const std::optional<Bytes> least = least_of(answer);
-  if (answer.plans.empty() && least) json["least_bytes"] = *least;
+  if (answer.plans.empty()) {
+    // Of memory some cuts are tried; the rest is arithmetic.
+    const bool hopeless = !least && !answer.stopped;
+    json["reason"] = reason_text(hopeless ? Infeasible::Reason::kImpossible
+                                          : Infeasible::Reason::kNoneFound);
+    if (least) json["least_bytes"] = *least;
+  }
   for (const Reason reason : kReasons)
     json["rejected_counts"][std::string(name(reason))] = count(answer, reason);
   const auto shown = static_cast<std::size_t>(report.shown);

@@ -170,8 +170,7 @@ void print_refused(const PipelineReport& report, const Infeasible& no, bool json
   if (!json) return;
   Json answer = facts.json();
   answer["feasible"] = false;
-  answer["reason"] =
-      no.reason == Infeasible::Reason::kImpossible ? "impossible" : "none_found";
+  answer["reason"] = reason_text(no.reason);
   put_size(answer, "bound", report, no.bound_bytes);
   put_size(answer, "least", report, no.least_bytes);
   put_size(answer, "lower_bound", report, no.lower_bound_bytes);

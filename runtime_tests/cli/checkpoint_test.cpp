@@ -64,6 +64,7 @@ TEST(Checkpoint, OnlineNeedsADiskForAllPeriods) {
     return arguments;
   };
   const json no = answer(with("ram:3,disk:1:w=5:r=5"), 1);
+  EXPECT_EQ(no["reason"], "none_found");
   EXPECT_EQ(no["slots"], 1);
   EXPECT_EQ(no["least_slots"], 3);
   answer(with("ram:3,disk:2:w=5:r=5"), 1);
@@ -127,7 +128,10 @@ TEST(Checkpoint, TooFewSlotsNamesTheLeast) {
   EXPECT_EQ(outcome.err,
             "espalier: 0 slots are too few to reverse the chain; 1 suffices\n"
             "  espalier checkpoint --length 9 --slots 1\n");
-  EXPECT_EQ(answer({"--length", "9", "--slots", "0"}, 1)["least_slots"], 1);
+  const json no = answer({"--length", "9", "--slots", "0"}, 1);
+  EXPECT_EQ(no["reason"], "impossible");
+  EXPECT_EQ(no["slots"], 0);
+  EXPECT_EQ(no["least_slots"], 1);
   EXPECT_EQ(answer({"--length", "1", "--slots", "0"})["advances"], 0);
 }
 

@@ -72,6 +72,7 @@ TEST(TrainPlanPipeline, KeepsABoundOfEachDevice) {
                             "--memory", "3", "--schedule", "1f1b"},
                            1);
   EXPECT_EQ(none["feasible"], false);
+  EXPECT_EQ(none["reason"], "none_found");
   EXPECT_EQ(answer({"pipeline", "--stages", "2", "--persistent", "1GiB", "--until-weight",
                     "2MiB", "--memory", "1GiB"},
                    1)["least_bytes"],
@@ -343,10 +344,15 @@ TEST(TrainPlan, SaysWhatWouldDoWhereNothingFits) {
   };
   const json none = with("1GiB", 1);
   EXPECT_EQ(none["feasible"], false);
+  EXPECT_EQ(none["reason"], "none_found");
   const std::int64_t least = none["rejected"][0]["least_bytes"];
   EXPECT_EQ(none["least_bytes"], least);
   EXPECT_EQ(with(std::to_string(least), 0)["plans"][0]["peak_bytes"], least);
   with(std::to_string(least - 1), 1);
+  EXPECT_EQ(answer({"--transformer", "tiny", "--processes", "1024", "--batch", "1",
+                    "--memory-per-process", "1GiB"},
+                   1)["reason"],
+            "impossible");
 }
 
 // A small transformer, 8 processes, and a batch.
