@@ -36,45 +36,91 @@ def _storage(level):
     return StorageType.RAM if level == 0 else StorageType.DISK
 
 
+ACTIONS = ("Forward", "Copy", "Move", "Reverse", "EndForward", "EndReverse")
+
+
+class Slots:
+    """What the slots of a file hold while it is read: the package's actions have no slots."""
+
+    def __init__(self):
+        self.of_level, self.state = [], {}
+
+    def use(self, action, first, level, slot):
+        if action not in ("Forward", "Copy", "Move") or (action == "Forward" and level == -1):
+            return
+        if not (0 <= level < len(self.of_level) and 0 <= slot < self.of_level[level]):
+            raise ValueError(f"there is no slot {slot} of level {level}")
+        held = self.state.get((level, slot))
+        if action == "Forward":
+            if held is not None:
+                raise ValueError(f"slot {slot} of level {level} holds x_{held} still")
+            self.state[level, slot] = first
+        elif held != first:
+            raise ValueError(f"slot {slot} of level {level} does not hold x_{first}")
+        elif action == "Move":
+            del self.state[level, slot]
+
+
 class Schedule:
     """Iterates over the actions of a file (not of --online, which gives up stored states,
-    nor of a chain whose stages keep tapes: the package has no word for either)."""
+    nor of a chain whose stages keep tapes: the package has no word for either).
+
+    Raises ValueError, with the number of the line, for what is no such file."""
 
     def __init__(self, path):
-        self.path = path
-        self.max_n = None
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                if not line.startswith("#"):
-                    break
-                words = line[1:].split()
-                if words[:1] == ["steps"]:
-                    self.max_n = int(words[1])
+        self.path, self.line, self.max_n = path, 0, None
+        for _ in self._lines():
+            break
+        if self.max_n is None:
+            raise ValueError("1: expected '# steps N'")
+
+    def _lines(self):
+        """(action, first, last, level, slot) of each line; before the first, the steps."""
+        self.slots, self.turned = Slots(), False
+        with open(self.path, encoding="utf-8", errors="replace") as lines:
+            for self.line, line in enumerate(lines, 1):
+                words = line.split()
+                try:
+                    if words[:2] == ["#", "steps"]:
+                        self.max_n = int(words[2])
+                    elif words[:2] == ["#", "level"]:
+                        self.slots.of_level.append(int(words[-1]))
+                    elif words and not words[0].startswith("#"):
+                        yield self._action(line.split("#")[0].split())
+                except (IndexError, ValueError) as error:
+                    raise ValueError(f"{self.line}: {error}") from error
+
+    def _action(self, words):
+        if words[-1] == "tape":
+            raise ValueError("it keeps tapes, for which the package has no word")
+        if words[0] not in ACTIONS or len(words) != 5:
+            raise ValueError("expected an action, first, last, level and slot")
+        first, last, level, slot = map(int, words[1:])
+        if words[0] in ("Copy", "Move") and last != first:
+            raise ValueError(f"one state has two numbers: {first} and {last}")
+        if words[0] == ("EndForward" if self.turned else "Reverse"):
+            raise ValueError("EndForward comes once, before the first Reverse")
+        self.turned |= words[0] == "EndForward"
+        self.slots.use(words[0], first, level, slot)
+        return words[0], first, last, level
 
     def __iter__(self):
         turned = False
-        with open(self.path, encoding="utf-8") as lines:
-            for line in lines:
-                words = line.split("#")[0].split()
-                if not words:
-                    continue
-                if words[-1] == "tape":
-                    raise ValueError("it keeps tapes, for which the package has no word")
-                first, last, level = int(words[1]), int(words[2]), int(words[3])
-                if words[0] == "Forward":
-                    yield Forward(first, last, level >= 0, False, _storage(level))
-                elif words[0] == "Copy":
-                    yield Copy(first, _storage(level), StorageType.WORK)
-                elif words[0] == "Move":
-                    yield Move(first, _storage(level), StorageType.WORK)
-                elif words[0] == "Reverse":
-                    yield Forward(first, last, False, True, StorageType.WORK)
-                    if not turned:
-                        yield EndForward()
-                    turned = True
-                    yield Reverse(last, first, True)
-                elif words[0] == "EndReverse":
-                    yield EndReverse()
+        for action, first, last, level in self._lines():
+            if action == "Forward":
+                yield Forward(first, last, level >= 0, False, _storage(level))
+            elif action == "Copy":
+                yield Copy(first, _storage(level), StorageType.WORK)
+            elif action == "Move":
+                yield Move(first, _storage(level), StorageType.WORK)
+            elif action == "Reverse":
+                yield Forward(first, last, False, True, StorageType.WORK)
+                if not turned:
+                    yield EndForward()
+                turned = True
+                yield Reverse(last, first, True)
+            elif action == "EndReverse":
+                yield EndReverse()
 
 
 def replay(schedule):
@@ -85,7 +131,7 @@ def replay(schedule):
 
     def need(condition, action):
         if not condition:
-            raise ValueError(f"cannot be carried out: {action}")
+            raise ValueError(f"{schedule.line}: cannot be carried out: {action}")
 
     stored = {StorageType.RAM: set(), StorageType.DISK: set()}
     working, adjoint, dependencies, forwards = 0, schedule.max_n, None, 0
@@ -113,12 +159,14 @@ def replay(schedule):
             need(adjoint == 0 and not any(stored.values()), action)
             ended = True
     if not ended:
-        raise ValueError("the schedule has no end")
+        raise ValueError(f"{schedule.line}: the schedule has no end")
     return forwards
 
 
 if __name__ == "__main__":
     try:
         print(replay(Schedule(sys.argv[1])))
-    except (OSError, ValueError) as error:
-        sys.exit(f"{sys.argv[1]}: {error}")
+    except OSError as error:
+        sys.exit(f"{sys.argv[1]}: {error.strerror}")
+    except ValueError as error:
+        sys.exit(f"{sys.argv[1]}:{error}")

@@ -247,6 +247,41 @@ TEST(Checkpoint, TheExampleReaderReplaysTheSchedule) {
     EXPECT_EQ(forwards, report["advances"]) << levels;
   }
 }
+
+// Of a schedule that no driver could carry out the line is named.
+TEST(Checkpoint, TheExampleRefusesBrokenSchedules) {
+  const std::string start = "# steps 3\n# level ram 1\nForward 0 2 0 0\n",
+                    turn = "EndForward 2 2 -1 0\nReverse 2 3 -1 0\n",
+                    rest =
+                        "Copy 0 0 0 0\nForward 0 1 -1 0\nReverse 1 2 -1 0\n"
+                        "Move 0 0 0 0\nReverse 0 1 -1 0\nEndReverse 0 0 -1 0\n";
+  const TemporaryDirectory directory;
+  const auto said = [&](const std::string& text) {
+    const std::string file = directory.path() + "/s", out = directory.path() + "/out";
+    std::ofstream(file) << text;
+    const std::string command =
+        fmt::format("{} {} {} > {} 2>&1", ESPALIER_PYTHON, ESPALIER_EXAMPLE, file, out);
+    const bool done = std::system(command.c_str()) == 0;
+    std::string line;
+    std::ifstream in(out);
+    std::getline(in, line);
+    return done ? line : line.substr(std::min(line.size(), file.size()));
+  };
+  EXPECT_EQ(said(start + turn + rest), "3");
+  EXPECT_EQ(said("# steps 3\n# level ram 0\nForward 0 2 0 0\n"),
+            ":3: there is no slot 0 of level 0");
+  EXPECT_EQ(said(start + "Forward 2 3 0 0\n"), ":4: slot 0 of level 0 holds x_0 still");
+  EXPECT_EQ(said(start + turn + "Copy 1 1 0 0\n"),
+            ":6: slot 0 of level 0 does not hold x_1");
+  EXPECT_EQ(said(start + turn + "Copy 0 1 0 0\n"),
+            ":6: one state has two numbers: 0 and 1");
+  EXPECT_EQ(said(start + "Reverse 2 3 -1 0\n"),
+            ":4: EndForward comes once, before the first Reverse");
+  EXPECT_EQ(said(start + "Revers 2 3 -1 0\n"),
+            ":4: expected an action, first, last, level and slot");
+  EXPECT_EQ(said(start + turn), ":5: the schedule has no end");
+  EXPECT_EQ(said("Forward 0 2 0 0\n"), ":1: there is no slot 0 of level 0");
+}
 #endif
 
 }  // namespace TEST_SOURCE
