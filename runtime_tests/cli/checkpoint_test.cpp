@@ -71,6 +71,13 @@ TEST(Checkpoint, OnlineNeedsADiskForAllPeriods) {
   EXPECT_EQ(answer(with("ram:3,disk:3:w=5:r=5"))["levels"][1]["slots"], 3);
 }
 
+TEST(Checkpoint, OnlineBesideADiskNeedsStepsThatTakeTime) {
+  const Outcome outcome = run(
+      {"checkpoint", "--length", "5", "--online", "--levels", "a:1,b:9", "--step", "0s"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("steps that take time, all the same"), std::string::npos);
+}
+
 TEST(Checkpoint, OnlineHasTheOptimumAsItsBound) {
   const json report = answer({"--length", "900", "--slots", "3", "--online"});
   EXPECT_EQ(report["proved"], false);
@@ -195,8 +202,6 @@ TEST(Checkpoint, RefusesBadUsage) {
       {{"--length", "5", "--slots", "3", "--levels", "ram:1"}, "either --slots"},
       {{"--length", "5", "--slots", "3", "--read-once"}, "--read-once: needs --levels"},
       {{"--length", "5", "--levels", "a:1,b:1", "--read-once", "--online"}, "together"},
-      {{"--length", "5", "--levels", "a:1,b:9", "--step", "0s", "--online"},
-       "steps that take time, all the same"},
       {{"--length", "5", "--slots", "3", "--step-times", "f"}, "takes the place of"},
       {{"--step-times", empty.path()}, "--step-times needs either --slots or --levels"},
       {{"--step-times", empty.path(), "--slots", "1"}, "holds no step"},
