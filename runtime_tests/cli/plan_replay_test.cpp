@@ -162,7 +162,8 @@ TEST(PlanReplay, RunsRecordsOfEveryOrder) {
 
 TEST(PlanReplay, RefusesWhatIsNoRecord) {
   const TemporaryFile words("words");
-  expect_plan_refused({"plan", "--replay", words.path()}, {words.path(), ":1: syntax error"});
+  expect_plan_refused({"plan", "--replay", words.path()},
+                      {words.path(), ":1: syntax error"});
   const TemporaryFile other(R"({"format": "espalier run", "version": 9})");
   expect_plan_refused({"plan", "--replay", other.path()}, {other.path(), "version: 9"});
   const TemporaryFile order(

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <charconv>
-#include <cstdint>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include "espalier/model/error.h"
 
 namespace espalier {
 
@@ -22,18 +19,6 @@ namespace espalier {
       what = what.substr(found);
   }
   return std::string(what.substr(0, kMost));
-}
-
-/// For a text that was read as a whole. @throws FileError always, with the line where
-/// there is one
-[[noreturn]] inline void refuse_json(const std::string& name,
-                                     const nlohmann::json::exception& error) {
-  constexpr std::string_view kAt = " at line ";
-  const std::string_view what = error.what();
-  std::int64_t line = 0;
-  if (const auto found = what.find(kAt); found != std::string_view::npos)
-    std::from_chars(what.data() + found + kAt.size(), what.data() + what.size(), line);
-  throw FileError(name, line, what_is_wrong(error));
 }
 
 }  // namespace espalier
