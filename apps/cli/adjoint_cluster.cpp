@@ -10,6 +10,7 @@
 #include "cli/adjoint_partner.h"
 #include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
+#include "espalier/model/exact_size.h"
 #include "solver/distributed/starpu_mpi_channel.h"
 #include "solver/memory/process_memory.h"
 #include "training/remote/partner.h"
@@ -101,13 +102,13 @@ void lend_over(StarpuMpiChannel& channel, Cluster& cluster, const AdjointOptions
     if (account.needed(0) > loan.bound)
       cluster.fail(
           kNo,
-          last_words({kNo,
-                      fmt::format("--memory {}: this process, which lends slots, needs "
-                                  "{} ({} bytes) without any",
-                                  format_size(loan.bound), format_size(account.least(0)),
-                                  account.least(0)),
-                      raise_memory(least)},
-                     suggest));
+          last_words(
+              {kNo,
+               fmt::format("--memory {}: this process, which lends slots, needs "
+                           "{} without any",
+                           format_size(loan.bound), size_with_bytes(account.least(0))),
+               raise_memory(least)},
+              suggest));
     // A page is what rounding up can take.
     const Bytes left = account.left(loan.bound) - PageBuffer::footprint(1);
     loan.slots = std::clamp<std::int64_t>(left / loan.state_bytes, 0, loan.slots);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "espalier/model/exact_size.h"
+
 namespace espalier::cli {
 namespace {
 
@@ -127,8 +129,8 @@ Ending report_infeasible(const AdjointOptions& options, const AdjointJob& job,
         checked_mul(training::useful_slots(budget.chain), budget.chain.state_bytes());
     report.bytes("out_of_core_least_bytes", "", least);
     report.bytes("disk_file_bytes", "", file);
-    more = fmt::format("; with --out-of-core DIR {} ({} bytes) suffices, and {} on disk",
-                       format_size(least), least, format_size(file));
+    more = fmt::format("; with --out-of-core DIR {} suffices, and {} on disk",
+                       size_with_bytes(least), format_size(file));
   }
   print_infeasible(std::move(report), answer, options.json, more);
   return {kNo, raise_memory(answer.least_bytes)};

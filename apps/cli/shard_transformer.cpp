@@ -13,6 +13,7 @@
 #include "espalier/io/text_file.h"
 #include "espalier/model/clock.h"
 #include "espalier/model/error.h"
+#include "espalier/model/exact_size.h"
 #include "espalier/sharding/shard_model.h"
 #include "espalier/sharding/zero.h"
 
@@ -115,9 +116,8 @@ Ending shard_transformer(const TransformerRequest& request, std::optional<Bytes>
     const Bytes least = shards.least_memory_bytes;
     const Infeasible no{Infeasible::Reason::kImpossible, limit, least, least};
     print_refusal(std::move(report), no, json,
-                  fmt::format("no plan is possible within {} ({} bytes); {} ({} bytes) "
-                              "suffices",
-                              format_size(limit), limit, format_size(least), least));
+                  fmt::format("no plan is possible within {}; {} suffices",
+                              size_with_bytes(limit), size_with_bytes(least)));
     return {kNo, raise_memory(least)};
   }
   if (!solution.empty()) write_ways(solution, model, shards);

@@ -11,6 +11,7 @@
 
 #include "cli/solve_complex.h"
 #include "cli/solve_memory_report.h"
+#include "espalier/model/exact_size.h"
 
 namespace espalier::cli {
 namespace {
@@ -299,7 +300,7 @@ Ending report_infeasible(const SolveOptions& options, const Solver& solver,
     const Bytes least = solver.least_out_of_core();
     enough = std::min(enough, least);
     report.bytes("out_of_core_least_bytes", "", least);
-    more = fmt::format("; out of core {} ({} bytes) suffices", format_size(least), least);
+    more = fmt::format("; out of core {} suffices", size_with_bytes(least));
   }
   if (options.explain && !options.json) report.print(false);
   print_infeasible(std::move(report), answer, options.json, more);

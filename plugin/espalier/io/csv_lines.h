@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "espalier/io/text_input.h"
@@ -17,6 +18,8 @@ class CsvLines {
  public:
   /// `name` stands for the stream in messages; both must outlive the reader.
   CsvLines(std::istream& in, const std::string& name) : text_(in, name) {}
+  /// What is left of a text.
+  explicit CsvLines(TextInput&& text) : text_(std::move(text)) {}
 
   /// The next line that is not empty; false at the end.
   /// @throws FileError when the stream cannot be read or a line has no end

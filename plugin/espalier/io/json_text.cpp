@@ -79,8 +79,7 @@ class OpenValues {
 
 }  // namespace
 
-Json read_json_text(std::istream& in, const std::string& name) {
-  TextInput text(in, name);
+Json read_json_text(TextInput& text) {
   OpenValues open(text);
   const TextIterator first(text), last;
   try {

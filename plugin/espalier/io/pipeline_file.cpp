@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <istream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -74,8 +72,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::vector<PipelineStage> read_csv(std::istream& in, const std::string& name) {
-  CsvLines lines(in, name);
+std::vector<PipelineStage> read_csv(TextInput&& text) {
+  CsvLines lines(std::move(text));
   std::vector<PipelineStage> stages;
   std::vector<std::size_t> columns;
   while (lines.next()) {
@@ -124,8 +122,9 @@ PipelineStage stage_of(const Json& object) {
   return stage;
 }
 
-PipelineFile read_json(std::istream& in, const std::string& name) {
-  const Json json = read_json_text(in, name);
+PipelineFile read_json(TextInput& text) {
+  const Json json = read_json_text(text);
+  const std::string& name = text.name();
   if (!json.contains("stages") || !json["stages"].is_array())
     throw FileError(name, 0, "expected {\"stages\": […]}");
   PipelineFile file;
@@ -158,14 +157,13 @@ std::string nanoseconds(Nanoseconds time) { return fmt::format("{}ns", time); }
 }  // namespace
 
 PipelineFile read_pipeline_file(std::istream& in, const std::string& name) {
-  // Of either kind whole, so that lines are counted from the first.
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) throw FileError(name, 0, "cannot be read");
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool json = first != std::string::npos && text[first] == '{';
-  std::istringstream whole(std::move(text));
-  PipelineFile file = json ? read_json(whole, name) : PipelineFile{read_csv(whole, name)};
+  TextInput text(in, name);
+  constexpr std::string_view kBlanks = " \t\r\n";
+  while (text.peek() != TextInput::kEnd &&
+         kBlanks.find(static_cast<char>(text.peek())) != kBlanks.npos)
+    text.take();
+  PipelineFile file =
+      text.peek() == '{' ? read_json(text) : PipelineFile{read_csv(std::move(text))};
   if (file.stages.empty()) throw FileError(name, 0, "holds no stage");
   return file;
 }

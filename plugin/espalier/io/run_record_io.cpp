@@ -10,6 +10,7 @@
 
 #include "espalier/io/json_text.h"
 #include "espalier/io/text_file.h"
+#include "espalier/io/text_input.h"
 #include "espalier/model/error.h"
 
 namespace espalier {
@@ -231,7 +232,8 @@ void write_run_record(const std::string& path, const RunRecord& run) {
 }
 
 RunRecord read_run_record(std::istream& in, const std::string& name) {
-  return read(read_json_text(in, name), name);
+  TextInput text(in, name);
+  return read(read_json_text(text), name);
 }
 
 RunRecord read_run_record(const std::string& path) {
