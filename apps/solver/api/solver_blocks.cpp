@@ -177,7 +177,8 @@ Bytes Solver::Impl::coupling_bytes() const {
 // zero.
 void Solver::Impl::couple_blocks(FactorReport& run,
                                  const std::function<void(double)>& progress) {
-  const std::int64_t zeros = zeros_of_values() * analysis_.permuted.parts();
+  const std::int64_t parts = analysis_.permuted.parts();
+  const std::int64_t zeros = zeros_of_values() * parts;
   if (zeros == 0 || zeros > kMostCoupled || pivots_.perturbed > 0) return;
   zeros_of_blocks_ = zeros;
   const bool room = !bound_ || solve_bytes(at_hand(), 1) <= solve_room();
@@ -196,12 +197,9 @@ void Solver::Impl::couple_blocks(FactorReport& run,
   run = std::move(*again);
   doubtful_ = doubtful;
   null_vector_ = null_vector;
-  zeros_of_blocks_ = zeros_of_values() * analysis_.permuted.parts();
-  std::function<void()> ask;
-  if (progress) ask = [&progress] { progress(1); };
-  find_coupled_pivots(asking(ask));
+  zeros_of_blocks_ = zeros_of_values() * parts;
+  find_coupled_pivots(asking_by(progress));
   if (!coupled_) return;
-  const std::int64_t parts = analysis_.permuted.parts();
   pivots_.null_space -= coupled_->gained() / parts;
   pivots_.negative += coupled_->negative() / parts;
   run.pivots = pivots_;

@@ -320,6 +320,10 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   };
   // Collective.
   [[nodiscard]] std::function<void()> asking(const std::function<void()>& ask) const;
+  /// The same of a factorisation that is done but for what is found out of its factor.
+  /// @param progress  outlives what is returned
+  [[nodiscard]] std::function<void()> asking_by(
+      const std::function<void(double)>& progress) const;
   /// @param ask  as of a Pass
   [[nodiscard]] BlockOperator factored(bool transposed,
                                        const std::function<void()>& ask = {});

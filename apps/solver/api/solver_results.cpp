@@ -13,6 +13,7 @@
 #include "solver/api/solver_impl.h"
 #include "solver/api/solver_processes.h"
 #include "solver/matrix/largest_modulus.h"
+#include "solver/refine/product_of.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
 
@@ -25,12 +26,6 @@ constexpr int kBasisCorrections = 5;
 constexpr double kNull = 1e-12, kNullGiven = 1e-8;  // aimed at, and accepted
 // Corrections as it was given: from one end of the exponents to the other.
 constexpr int kGivenCorrections = 50;
-
-double product_of(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
-  return sum;
-}
 
 void fill(std::span<double> vector, std::minstd_rand& random) {
   std::uniform_real_distribution<> value(-1, 1);

@@ -220,6 +220,13 @@ void Solver::Impl::go_on_as_ldlt() {
     node.low_rank = node.low_rank_contribution = false;
 }
 
+std::function<void()> Solver::Impl::asking_by(
+    const std::function<void(double)>& progress) const {
+  std::function<void()> ask;
+  if (progress) ask = [&progress] { progress(1); };
+  return asking(ask);
+}
+
 // Which pivots are zero is found out by their null vectors, not by their size alone:
 // where the size leaves a doubt and the null vector contradicts what was taken for zero,
 // the matrix is factored once more with another idea of zero. Sizes are the same, so the
@@ -229,9 +236,7 @@ tl::expected<FactorReport, NotPositiveDefinite> Solver::Impl::factorise_until_cl
   double zero = is_of_scale() ? pivot_options().zero : 0;
   Seconds seconds = 0;
   bool lowered = false;
-  std::function<void()> ask;
-  if (progress) ask = [&progress] { progress(1); };
-  ask = asking(ask);
+  const std::function<void()> ask = asking_by(progress);
   auto run = factorise_once({zero}, progress);
   if (!run && !options_.kind) {  // not positive definite after all
     go_on_as_ldlt();

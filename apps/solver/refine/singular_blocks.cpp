@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <random>
 
 #include "espalier/model/numbers.h"
+#include "solver/refine/product_of.h"
 #include "solver/refine/residual.h"
 
 namespace espalier::solver {
@@ -19,10 +19,6 @@ constexpr double kPivot = 1e-10;
 // is nearly singular beside, what there is to be told is lost in their rounding.
 constexpr double kMostGrowth = 1e4;
 constexpr int kSweeps = 40;  // of Jacobi rotations, at most; some ten do
-
-double product_of(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
 
 // A few vectors of n numbers, one after the other.
 struct Vectors {
