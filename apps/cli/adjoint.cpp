@@ -25,6 +25,7 @@
 #include "training/adjoint/shallow_water_chain.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
+#include "cli/limits_note.h"
 #endif
 
 namespace espalier::cli {
@@ -152,6 +153,7 @@ Ending run_adjoint(const AdjointOptions& options, MakeModel make,
   progress->step("planning");
   start = Clock::now();
   run.bound = bound_of(options, job, partner);
+  if (!partner) note_limits(options.memory, run.bound);
   if (partner) partner->lend(job, run.bound);
   if (const auto planned = job.plan(run.bound); !planned) {
     progress.reset();

@@ -10,6 +10,7 @@
 #include "cli/adjoint_partner.h"
 #include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
+#include "cli/settle_memory.h"
 #include "espalier/model/exact_size.h"
 #include "solver/distributed/starpu_mpi_channel.h"
 #include "solver/memory/process_memory.h"
@@ -163,8 +164,7 @@ Ending adjoint_on_cluster(AdjointOptions& options, MakeModel make,
   int argc = 0;
   char** argv = nullptr;
   Cluster cluster(argc, argv, identity(options));
-  if (!options.memory.source.empty())
-    options.memory.size = cluster.smallest_share(options.memory.size);
+  settle_memory(cluster, options.memory);
   std::optional<AdjointJob> job;
   std::optional<Borrowed> partner;
   try {

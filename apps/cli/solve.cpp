@@ -21,6 +21,7 @@
 #include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
+#include "cli/limits_note.h"
 #endif
 
 namespace espalier::cli {
@@ -87,6 +88,7 @@ Ending solve_matrix(SolveOptions& options) {
   Solver solver(std::move(matrix), options.solver,
                 [&](std::string_view step) { progress->step(step); });
   run.bound = bound_of(options, solver);
+  note_limits(options.memory, run.bound);
   heap.reset();
   explain_least(options, solver, run);
   if (const auto planned = solver.plan(run.bound); !planned) {

@@ -12,6 +12,7 @@
 #include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
 #include "cli/output.h"
+#include "cli/settle_memory.h"
 #include "cli/solve_numbers.h"
 #include "cli/solve_report.h"
 #include "cli/solve_results.h"
@@ -292,8 +293,7 @@ Ending run_on(Cluster& cluster, SolveOptions& options, Place& place) {
   if (!options.workers_given)  // cores are shared out by now
     options.solver.workers =
         static_cast<std::int32_t>(cluster.smallest(solver::default_workers()));
-  if (!options.memory.source.empty())
-    options.memory.size = cluster.smallest_share(options.memory.size);
+  settle_memory(cluster, options.memory);
   options.processes = cluster.size();
   check(options);
   return options.factor.empty() ? solve_file(cluster, options, place)

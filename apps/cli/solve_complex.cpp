@@ -1,4 +1,5 @@
 #include "cli/solve_complex.h"
+#include "cli/limits_note.h"
 
 #include <fmt/format.h>
 
@@ -154,6 +155,7 @@ Ending solve_complex(SolveOptions& options, solver::ComplexMatrix&& matrix,
   ComplexSolver solver(std::move(matrix), options.solver,
                        [&](std::string_view step) { progress->step(step); });
   run.bound = bound_of(options, solver.solver());
+  note_limits(options.memory, run.bound);
   heap.reset();
   explain_least(options, solver.solver(), run);
   if (const auto planned = solver.solver().plan(run.bound); !planned) {

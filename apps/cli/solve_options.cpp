@@ -329,7 +329,8 @@ std::string_view name(Precision precision) {
 
 std::string_view scaling_name(const solver::PrepareOptions& asked,
                               const solver::PreparedMatrix& prepared) {
-  if (prepared.row_scale.empty() && prepared.row_of.empty() && prepared.partner.empty())
+  if (asked.scaling == Scaling::kNone ||
+      (prepared.row_scale.empty() && prepared.row_of.empty() && prepared.partner.empty()))
     return "none";
   return asked.scaling == Scaling::kEquilibrate || prepared.kind == FactorKind::kCholesky
              ? "equilibrate"

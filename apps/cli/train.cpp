@@ -26,6 +26,7 @@
 #include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
+#include "cli/limits_note.h"
 #endif
 
 namespace espalier::cli {
@@ -98,6 +99,7 @@ Expected<void> plan_within(const OperatorGraph& model, const TrainCommand& comma
   job->plan();
   if (command.memory.kind == MemoryRequest::Kind::kUnbounded) return {};
   run.bound = command.memory.resolve(job->least(), 0);
+  note_limits(command.memory, run.bound);
   if (job->fits(*run.bound)) return {};
   return recompute_within(*run.bound, model, command, job, run);
 }

@@ -10,6 +10,7 @@
 
 #include "cli/end_the_job.h"
 #include "cli/job/cluster.h"
+#include "cli/settle_memory.h"
 #include "cli/train_input.h"
 #include "cli/train_parallel.h"
 #include "espalier/io/pipeline_file.h"
@@ -52,8 +53,7 @@ std::string identity(const TrainCommand& command) {
 
 Ending run_on(Cluster& cluster, TrainCommand& command, const Suggest& suggest) {
   choose_threads(command);  // the processes have divided the cores
-  if (!command.memory.source.empty())
-    command.memory.size = cluster.smallest_share(command.memory.size);
+  settle_memory(cluster, command.memory);
   check(command);
   const solver::Runtime runtime(command.job.runtime);
   const solver::Awake awake(runtime);

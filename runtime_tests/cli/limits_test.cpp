@@ -59,6 +59,18 @@ TEST(AddressSpace, IsEnoughWhereThereIsRoom) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
 }
 
+TEST(Limits, ThatLeaveLessThanTheBoundAreNoted) {
+  ESPALIER_SKIP_SANITIZED;
+  const Outcome beyond = solve_in(1000, {"--memory", "2GiB"});
+  EXPECT_EQ(beyond.status, 0) << beyond.err;
+  EXPECT_NE(beyond.err.find("note: the bound 2.0 GiB is more than the "),
+            std::string::npos)
+      << beyond.err;
+  EXPECT_NE(beyond.err.find("ulimit -v (1000.0 MiB)"), std::string::npos) << beyond.err;
+  for (const char* below : {"100MiB", "auto", "min", "none"})
+    EXPECT_EQ(solve_in(1000, {"--memory", below}).err, "") << below;
+}
+
 // Of what may be mapped the rest is the bound, and the fronts map no more than they need.
 TEST(AddressSpace, IsABoundForAuto) {
   ESPALIER_SKIP_SANITIZED;

@@ -361,8 +361,11 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                 const GivenUnknowns& given, double enough, Solution& solution);
   [[nodiscard]] std::optional<double> wants_estimate(std::span<const double> b,
                                                      std::span<const double> x,
-                                                     const GivenUnknowns& given,
-                                                     double strict) const;
+                                                     const RefineOptions& measuring,
+                                                     double strict);
+  [[nodiscard]] double hidden_by_scale(std::span<const double> x,
+                                       const RefineOptions& measuring);
+  [[nodiscard]] bool has_even_columns() const;
   [[nodiscard]] bool is_huge(double x, double b) const;
   [[nodiscard]] bool leaves_a_part(std::span<const double> b, std::span<const double> x,
                                    Operation operation) const;

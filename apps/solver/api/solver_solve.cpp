@@ -217,7 +217,7 @@ void Solver::Impl::give_solution(const Refined& one, const Pass& pass,
   }
   if (singular() && leaves_a_part(side, found, pass.operation))
     solution.doubts.backward_error = true;
-  if (const auto enough = wants_estimate(side, found, measuring.given, strict)) {
+  if (const auto enough = wants_estimate(side, found, measuring, strict)) {
     space.residuals = std::vector<double>();  // an estimate has their memory
     estimate(side, found, pass, measuring.given, *enough, solution);
   }

@@ -37,9 +37,9 @@ constexpr double kMostDoubtful = 1e-3, kMostDoubtfulOfRough = 0.1;
 // Tiles may lose so much of the norm together, as a multiple of what one may.
 constexpr double kLossOfTiles = 100;
 constexpr double kHugeSolution = 1e10;
-// What hidden_by_scale() is of trustworthy solutions, at most: 1 / u are as wrong as they
-// are large, and an error is some u.
-constexpr double kMostHidden = 1e13;
+// What hidden_in() is of trustworthy solutions, at most: an error is u times it times the
+// condition number of the scaled system, which mostly shows by itself above 1e11.
+constexpr double kMostHidden = 1e4;
 // Largest entry up to which values are of the scale of the first ones, whose is 1 or 2.
 constexpr double kOfScale = 1e4;
 // Part of b that a singular matrix may leave in the norm, of a b in its range.
@@ -73,9 +73,8 @@ Operation other_of(Operation operation) {
 // over all unknowns of a system, and those of the largest scale need not be the largest
 // scaled ones. Each independent system by itself.
 // @param x  scaled; `parts` numbers each unknown
-double hidden_by_scale(std::span<const double> x, const GivenUnknowns& given,
-                       std::size_t parts) {
-  if (given.scale.empty()) return 1;
+double hidden_in(std::span<const double> x, const GivenUnknowns& given,
+                 std::size_t parts) {
   struct Largest {
     double scale = 0, x = 0;
     void add(double by, double each) {
@@ -98,6 +97,10 @@ double hidden_by_scale(std::span<const double> x, const GivenUnknowns& given,
     for (const Largest& each : systems) hidden = std::max(hidden, each.scale * each.x);
   }
   return hidden > 0 ? hidden / shown : 1;
+}
+
+bool are_equal(std::span<const double> scale) {
+  return std::ranges::all_of(scale, [&](double each) { return each == scale.front(); });
 }
 
 // A pair of singletons is (0 a; a d), with one negative eigenvalue, and was factored as
@@ -342,16 +345,40 @@ void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()
 // @return what the estimate need not tell from less; none: there is nothing to estimate
 std::optional<double> Solver::Impl::wants_estimate(std::span<const double> b,
                                                    std::span<const double> x,
-                                                   const GivenUnknowns& given,
-                                                   double strict) const {
+                                                   const RefineOptions& measuring,
+                                                   double strict) {
   if (options_.estimate_errors || strict > kExcused) return 0;
   if (singular()) return std::nullopt;  // not to be trusted as it is
   if (pivots_.perturbed > 0 || doubtful_ || is_rough() ||
       is_huge(largest_modulus(x), largest_modulus(b)))
     return 0;
-  const auto parts = static_cast<std::size_t>(analysis_.permuted.parts());
-  if (hidden_by_scale(x, given, parts) > kMostHidden) return kGoodForwardError;
+  if (hidden_by_scale(x, measuring) > kMostHidden) return kGoodForwardError;
   return std::nullopt;
+}
+
+// Where unknowns were not scaled apart, their scales are those of their columns: a solve
+// is as wrong as that of a matrix with columns of one size, whose unknowns are larger by
+// what the columns were divided by. Collective then.
+double Solver::Impl::hidden_by_scale(std::span<const double> x,
+                                     const RefineOptions& measuring) {
+  const auto parts = static_cast<std::size_t>(analysis_.permuted.parts());
+  const GivenUnknowns& given = measuring.given;
+  if (!are_equal(given.scale)) return hidden_in(x, given, parts);
+  if (has_even_columns()) return 1;
+  std::vector<double> scale(x.size()), even(x.begin(), x.end());
+  multiply_moduli(matrix(), other_of(measuring.operation), ones(matrix().here()), scale);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    even[k] *= scale[k];
+    if (scale[k] > 0) scale[k] = 1 / scale[k];
+  }
+  return hidden_in(even, {scale, given.block}, parts);
+}
+
+// Whether no column of the scaled matrix is so much larger than another that an error
+// hides: a definite one's are as even as its diagonal, which auto looks at.
+bool Solver::Impl::has_even_columns() const {
+  return kind() == FactorKind::kCholesky &&
+         options_.prepare.scaling == PrepareOptions::Scaling::kAuto;
 }
 
 // By the norms of a solution and its right-hand side.

@@ -67,11 +67,16 @@ void weigh(const MatrixPart& matrix, Operation operation, std::span<const double
   for (std::size_t i = 0; i < b.size(); ++i) b[i] += std::abs(r[i]);
 }
 
-// Norm of the operator applied to random signs, times sqrt(n).
+// Norm of the operator applied to random numbers near 1 in modulus, times sqrt(n). Signs
+// alone would cancel out in every second system of two equations, where rows are equal
+// but for rounding.
 double probe(std::int32_t n, const BlockOperator& apply) {
   std::vector<double> block(static_cast<std::size_t>(n));
   std::mt19937 random(n);
-  for (double& each : block) each = random() % 2 == 0 ? 1 : -1;
+  for (double& each : block) {
+    const double size = 0.5 + std::ldexp(random(), -32);
+    each = random() % 2 == 0 ? size : -size;
+  }
   apply(block, 1);
   double largest = 0;
   for (const double each : block)

@@ -27,7 +27,7 @@ struct ErrorEstimateOptions {
 /// omega1 cond1 + omega2 cond2 of [ADD89], but for f. Both by estimate_norm1(), as good
 /// as the solves are. Collective where the matrix is a part of one.
 ///
-/// With `enough` a solve with random signs comes first: sqrt(n) times what it leaves is
+/// With `enough` a solve with random numbers comes first: sqrt(n) times what it leaves is
 /// the bound in the mean, and a hundred times that is more than it but once in hundreds.
 /// Where that does not do, the bound is estimated until it is known to be above `enough`,
 /// mostly by two solves more, and the condition number is not.

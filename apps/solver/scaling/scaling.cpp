@@ -12,7 +12,8 @@ namespace espalier::solver {
 namespace {
 
 constexpr double kMostLog = 500;
-constexpr int kSteps = 5;
+constexpr int kSteps = 5, kMostSteps = 30;
+constexpr double kNearOne = 1;
 constexpr double kFarFromOne = 1e15;
 // Of double: 2^e is the number whose exponent field holds e and the bias.
 constexpr std::int64_t kBias = 1023;
@@ -22,6 +23,18 @@ double diagonal_entry(const SymmetricMatrix& matrix, std::int32_t column) {
   const std::int64_t at = matrix.column_start[column];
   const bool stored = at < matrix.column_start[column + 1] && matrix.row[at] == column;
   return stored ? matrix.value[at] : 0;
+}
+
+// Takes half of each largest logarithm from the scale.
+// @return the largest modulus that is left of them
+double halve_into(std::vector<double>& scale, const std::vector<double>& largest) {
+  double left = 0;
+  for (std::size_t k = 0; k < scale.size(); ++k) {
+    if (largest[k] == -kInfinity) continue;
+    scale[k] -= largest[k] / 2;
+    left = std::max(left, std::abs(largest[k] / 2));
+  }
+  return left;
 }
 
 }  // namespace
@@ -44,7 +57,9 @@ ScalingLogs equilibration(const GeneralMatrix& matrix) {
   ScalingLogs result{std::vector<double>(matrix.size, 0.0),
                      std::vector<double>(matrix.size, 0.0)};
   std::vector<double> row_max, column_max;
-  for (int step = 0; step < kSteps; ++step) {
+  double farthest = kInfinity;
+  for (int step = 0; step < kSteps || (farthest > kNearOne && step < kMostSteps);
+       ++step) {
     row_max.assign(matrix.size, -kInfinity);
     column_max.assign(matrix.size, -kInfinity);
     for (std::int32_t column = 0; column < matrix.size; ++column) {
@@ -56,10 +71,8 @@ ScalingLogs equilibration(const GeneralMatrix& matrix) {
         column_max[column] = std::max(column_max[column], scaled);
       }
     }
-    for (std::int32_t k = 0; k < matrix.size; ++k) {
-      if (row_max[k] > -kInfinity) result.row[k] -= row_max[k] / 2;
-      if (column_max[k] > -kInfinity) result.column[k] -= column_max[k] / 2;
-    }
+    farthest =
+        std::max(halve_into(result.row, row_max), halve_into(result.column, column_max));
   }
   return result;
 }

@@ -17,10 +17,11 @@ struct ScalingLogs {
 [[nodiscard]] std::vector<double> powers_of_two(std::span<const double> logs);
 
 /// Factors that bring the largest modulus of each row and column near 1 [Rui01]: both are
-/// divided by the square root of their largest entry, five times. Empty rows: 1. Equal
-/// for rows and columns when the matrix is symmetric.
+/// divided by the square root of their largest entry, five times and then, at most thirty
+/// times in all, until each of these is within about a factor of two of 1. Empty rows: 1.
+/// Equal for rows and columns when the matrix is symmetric.
 ///
-/// @par Cost  O(n + nonzeros)
+/// @par Cost  O(n + nonzeros) a time
 [[nodiscard]] ScalingLogs equilibration(const GeneralMatrix& matrix);
 
 /// Adds a number to all logarithms of rows and takes it from those of columns, so that

@@ -227,6 +227,44 @@ TEST(Trust, IsGivenToUnitsThatDifferByFar) {
   EXPECT_FALSE(answer.solution.doubts.any());
 }
 
+// B B^T of whole numbers, in units of its own for each row and column. Of a right-hand
+// side that is a column the solution is a unit vector: beside an unknown of a large unit,
+// which is 1, those of small ones have errors that are as nothing in the scaled system.
+TEST(Trust, OfProductsInAnyUnitsIsNeverWrong) {
+  std::mt19937 random(7);
+  const auto draw = [&](int first, int last) {
+    return std::uniform_int_distribution<int>(first, last)(random);
+  };
+  int trusted = 0;
+  for (int instance = 0; instance < 150; ++instance) {
+    const std::int32_t n = draw(2, 6), unit = draw(0, 1) ? 40 : 80;
+    std::vector<int> factor(static_cast<std::size_t>(n) * n), units(n);
+    for (int& each : factor) each = draw(-3, 3);
+    for (int& each : units) each = draw(-unit, unit);
+    Given a{n, {}};
+    for (std::int32_t i = 0; i < n; ++i)
+      for (std::int32_t j = 0; j < n; ++j) {
+        const int sum =
+            std::inner_product(&factor[i * n], &factor[i * n] + n, &factor[j * n], 0);
+        if (sum != 0) a.add(i, j, std::ldexp(sum, units[i] + units[j]));
+      }
+    const std::optional<FactorKind> kinds[] = {{}, FactorKind::kLdlt, FactorKind::kLu};
+    SolverOptions options = of_kind(kinds[draw(0, 2)]);
+    options.precision = draw(0, 2) ? Precision::kDouble : Precision::kSingle;
+    options.prepare.scaling = static_cast<PrepareOptions::Scaling>(draw(0, 3));
+    const int column = draw(0, n - 1);
+    Vector one(n);
+    one[column] = 1;
+    const Answer answer = solve(a.matrix(options.kind != FactorKind::kLu), options,
+                                product(a, one), 1, Operation::kPlain);
+    if (answer.solution.doubts.any()) continue;
+    ++trusted;
+    for (std::int32_t i = 0; i < n; ++i)
+      EXPECT_NEAR(answer.x[i], one[i], kGoodForwardError) << a.text();
+  }
+  EXPECT_GE(trusted, 70);
+}
+
 TEST(Trust, IsNotGivenToSingularSystemsWhosePivotsAreRounding) {
   Given a{94 * 94, {}};
   add_neumann(a, 0, 94);

@@ -326,5 +326,28 @@ TEST(Equilibration, BringsTheLargestEntriesNearOne) {
               0, 0.5);
 }
 
+// However far entries are from each other, of symmetric matrices too.
+TEST(Equilibration, BringsTheLargestEntryOfEachRowNearOne) {
+  std::mt19937 random(3);
+  std::uniform_int_distribution<int> exponent(-200, 200), size(1, 12);
+  for (int instance = 0; instance < 50; ++instance) {
+    const int n = size(random);
+    Dense a{n, std::vector<double>(static_cast<std::size_t>(n) * n)};
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j <= i; ++j)
+        if (i == j || random() % 3 == 0)
+          a.value[i * n + j] = a.value[j * n + i] = std::ldexp(1, exponent(random));
+    const ScalingLogs logs = equilibration(stored<GeneralMatrix>(a, false));
+    for (int i = 0; i < n; ++i) {
+      double largest = -INFINITY;
+      for (int j = 0; j < n; ++j)
+        largest = std::max(largest,
+                           std::log2(a.value[i * n + j]) + logs.row[i] + logs.column[j]);
+      EXPECT_NEAR(largest, 0, 2) << n << " row " << i;
+      EXPECT_EQ(logs.row[i], logs.column[i]);
+    }
+  }
+}
+
 }  // namespace TEST_SOURCE
 }  // namespace espalier::solver

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cli/job/cluster.h"
+#include "cli/limits_note.h"
+
+namespace espalier::cli {
+
+/// Of a size that the processes of a host are asked to keep to: that of "auto" becomes
+/// the share of each; of another one process 0 says where it is more than that.
+/// Collective.
+inline void settle_memory(Cluster& cluster, MemoryRequest& memory) {
+  if (memory.kind != MemoryRequest::Kind::kSize) return;
+  MemoryRoom room = memory_room();
+  if (!memory.source.empty()) room.bytes = memory.size;  // as it was when it was read
+  room.bytes = cluster.smallest_share(room.bytes);
+  if (!memory.source.empty())
+    memory.size = room.bytes;
+  else if (cluster.rank() == 0)
+    note_limits(memory, memory.size, room);
+}
+
+}  // namespace espalier::cli
