@@ -232,6 +232,20 @@ TEST(HRevolve, EqualsTheFullRecurrenceOnLongerChains) {
   }
 }
 
+// Few slots with costs: rows of many turns, which come back periodically.
+TEST(HRevolve, EqualsTheFullRecurrenceWhereRowsArePeriodic) {
+  for (const Nanoseconds write : {5, 20, 100})
+    for (const std::int64_t memory : {0, 1, 2}) {
+      Instance in{1500, {}, {}};
+      if (memory > 0) in.levels.push_back({"ram", memory, 0, 0});
+      in.levels.push_back({"disk", 12, write, write / 2});
+      const auto plan = plan_checkpoints(in.steps, in.levels, in.costs);
+      const Nanoseconds first = memory == 0 ? write : 0;  // x_0 is there
+      ASSERT_EQ(plan->cost, by_recurrence(in) - first) << describe(in);
+      ASSERT_TRUE(validate_checkpoint(*plan).empty()) << describe(in);
+    }
+}
+
 // Large figures: doubles of the hulls no longer tell neighbours apart.
 TEST(HRevolve, ScalesWithItsCosts) {
   const std::vector<CheckpointLevel> levels = {{"a", 3}, {"b", 4, 7, 5}, {"c", 2, 11, 9}};
@@ -308,6 +322,71 @@ TEST(SplitSearch, EqualsTryingAll) {
       ASSERT_EQ(best.split == 0 ? 5 * l : cost(best.split), least);
     }
   }
+}
+
+// Rows of stretches, each with differences of its own that repeat themselves; with a
+// little noise now and then.
+HullRow periodic_row(std::mt19937& random, int size) {
+  const auto draw = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
+  HullRow row(static_cast<std::size_t>(size));
+  Nanoseconds value = 0;
+  while (row.size() < static_cast<std::size_t>(size)) {
+    std::vector<int> motif(static_cast<std::size_t>(draw(1, 9)));
+    const int base = static_cast<int>(row.size()) / 100;
+    for (int& each : motif) each = base + draw(0, 2);
+    const int length = draw(1, 40) * static_cast<int>(motif.size());
+    for (int i = 0; i < length && row.size() < static_cast<std::size_t>(size); ++i) {
+      value += motif[static_cast<std::size_t>(i) % motif.size()] + (draw(0, 200) == 0);
+      row.append(value);
+    }
+  }
+  return row;
+}
+
+TEST(SplitSearch, EqualsTryingAllWhereRowsArePeriodic) {
+  std::mt19937 random(26);
+  for (int k = 0; k < 40; ++k) {
+    constexpr int kSize = 700;
+    const HullRow right = periodic_row(random, kSize);
+    const HullRow whole = periodic_row(random, kSize);
+    HullRow left(kSize);
+    left.append(whole.value(0));
+    SplitSearch search(1, 3);
+    for (std::int64_t l = 1; l < kSize; ++l) {
+      Nanoseconds least = 20 * l;
+      for (std::int64_t j = 1; j <= l; ++j) {
+        least = std::min(least, j + 3 + right.value(static_cast<std::size_t>(l - j)) +
+                                    left.value(static_cast<std::size_t>(j - 1)));
+      }
+      ASSERT_EQ(search.least(l, 20 * l, right, left).value, least)
+          << "instance " << k << ", l = " << l;
+      left.append(whole.value(static_cast<std::size_t>(l)));
+    }
+  }
+}
+
+TEST(PeriodicRuns, AreWhatTheySay) {
+  std::mt19937 random(27);
+  std::size_t found = 0, places = 0;
+  for (int k = 0; k < 30; ++k) {
+    const HullRow row = periodic_row(random, 1000);
+    for (std::int64_t i = 0; i < 1000; ++i, ++places) {
+      const auto run = row.runs().around(i);
+      if (!run) continue;
+      ++found;
+      ASSERT_TRUE(run->first <= i && i <= run->last && run->last < 1000);
+      const auto rise = [&](std::int64_t at) {
+        return row.value(static_cast<std::size_t>(at + run->period)) -
+               row.value(static_cast<std::size_t>(at));
+      };
+      ASSERT_GE(run->last - run->first, run->period);
+      for (std::int64_t at = run->first; at + run->period <= run->last; ++at)
+        ASSERT_EQ(rise(at), rise(run->first)) << "instance " << k << ", at " << at;
+    }
+  }
+  EXPECT_GT(found, places / 2);
 }
 
 }  // namespace TEST_SOURCE

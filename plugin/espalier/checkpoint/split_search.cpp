@@ -1,6 +1,8 @@
 #include "espalier/checkpoint/split_search.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 namespace espalier {
 namespace {
@@ -32,13 +34,56 @@ std::size_t seek(const std::vector<std::int32_t>& turns, std::size_t guess,
   return guess;
 }
 
-// Both ways from a turn, as long as `take` goes on.
+// One row's turns are tried; the place i of either belongs to the place l-1-i of the
+// other one.
+struct Rows {
+  const HullRow& of;
+  const HullRow& other;
+  std::int64_t l;
+};
+
+// All turns from `walked` to i have been tried. When these are a whole period of a
+// stretch where both rows repeat themselves, so far on its last period begins.
+std::optional<std::int64_t> last_period(const Rows& rows, std::int64_t walked,
+                                        std::int64_t i) {
+  const auto a = rows.of.runs().around(i), b = rows.other.runs().around(rows.l - 1 - i);
+  if (!a || !b) return std::nullopt;
+  const std::int64_t first = std::max(a->first, rows.l - 1 - b->last);
+  const std::int64_t last = std::min(a->last, rows.l - 1 - b->first);
+  const std::int64_t period =
+      std::lcm(a->period, b->period) + 2;  // a turn has neighbours
+  const bool up = walked <= i;
+  const std::int64_t tried =
+      up ? i - std::max(walked, first) : std::min(walked, last) - i;
+  const std::int64_t there = up ? last - period : first + period;
+  if (tried < period || (up ? there <= i : there >= i)) return std::nullopt;
+  return there;
+}
+
+// Both ways from a turn, as long as `take` goes on; now and then it is asked whether a
+// stretch can be passed over.
 template <class Take>
-void outwards(const std::vector<std::int32_t>& turns, std::size_t from,
-              const Take& take) {
+void outwards(const Rows& rows, std::size_t from, const Take& take) {
+  constexpr int kOften = 16;
+  const std::vector<std::int32_t>& turns = rows.of.turns();
+  std::int64_t walked = from < turns.size() ? turns[from] : 0;
+  int tried = 0;
   for (std::size_t k = from; k < turns.size() && take(turns[k]); ++k) {
+    if (++tried % kOften != 0) continue;
+    if (const auto there = last_period(rows, walked, turns[k])) {
+      walked = *there;
+      k = static_cast<std::size_t>(std::ranges::lower_bound(turns, *there) -
+                                   turns.begin() - 1);
+    }
   }
+  walked = from > 0 ? turns[from - 1] : 0;
   for (std::size_t k = from; k > 0 && take(turns[k - 1]); --k) {
+    if (++tried % kOften != 0) continue;
+    if (const auto there = last_period(rows, walked, turns[k - 1])) {
+      walked = *there;
+      k = static_cast<std::size_t>(std::ranges::upper_bound(turns, *there) -
+                                   turns.begin() + 1);
+    }
   }
 }
 
@@ -55,6 +100,7 @@ void HullRow::append(Nanoseconds value) {
   hull_.push_back(static_cast<double>(value));
   if (last >= 2 && value - value_[last - 1] > value_[last - 1] - value_[last - 2])
     turn_.push_back(static_cast<std::int32_t>(last - 1));
+  runs_.append(value_, turn_);
   while (vertex_.size() >= 2 &&
          above(value_, vertex_[vertex_.size() - 2], vertex_.back(), last)) {
     vertex_.pop_back();
@@ -123,9 +169,9 @@ SplitSearch::Best SplitSearch::least(std::int64_t l, Nanoseconds base,
   (void)take(last);
   left_turn_ = seek(left.turns(), left_turn_, low - 1);
   right_turn_ = seek(right.turns(), right_turn_, l - low);
-  outwards(left.turns(), left_turn_,
+  outwards({left, right, l}, left_turn_,
            [&](std::int64_t i) { return i < last && take(i + 1); });
-  outwards(right.turns(), right_turn_,
+  outwards({right, left, l}, right_turn_,
            [&](std::int64_t i) { return i < l && l - i <= last && take(l - i); });
   return best;
 }

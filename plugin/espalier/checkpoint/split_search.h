@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "espalier/checkpoint/periodic_runs.h"
 #include "espalier/model/chain.h"
 
 namespace espalier {
@@ -21,10 +22,12 @@ class HullRow {
   /// Where the values turn upwards, value(i+1) - value(i) > value(i) - value(i-1), in
   /// order; the ends are none.
   [[nodiscard]] const std::vector<std::int32_t>& turns() const { return turn_; }
+  [[nodiscard]] const PeriodicRuns& runs() const { return runs_; }
 
  private:
   std::vector<Nanoseconds> value_;
   std::vector<std::int32_t> turn_;
+  PeriodicRuns runs_;
   std::vector<double> hull_;
   std::vector<std::size_t> vertex_;
 };
@@ -33,7 +36,7 @@ class HullRow {
 ///   min(base, min over 1 <= j <= l of f(j)),
 ///   f(j) = j step + right(l-j) + constant + left(j-1).
 ///
-/// Exact without trying every j, for two reasons.
+/// Exact without trying every j, for three reasons.
 ///   - f is least at an end, or where it turns upwards, and there left or right does: at
 ///     j-1 or at l-j, a turn of its row. Steps cost the same each, so that the rows are
 ///     straight over long stretches and turns are few.
@@ -41,9 +44,15 @@ class HullRow {
 ///     so. With their lower convex hulls in their place f becomes a convex e <= f. From
 ///     where e is least the search goes outwards along the turns of either row, while e
 ///     says that something below the best so far may still come.
+///   - Where stores cost something, e may stay below the best over a good part of all j,
+///     and the rows turn every few places there; but they do so periodically. Where both
+///     repeat themselves after P places, f(j + P) - f(j) is the same for all j, so that
+///     of each j, j + P, j + 2 P, … the first or the last is least: the middle of a long
+///     stretch is passed over.
 ///
-/// @par Cost  O(1) and the number of turns where e is below the least value; measured, a
-///            few at l = 10^5, some hundred in late rows of a level with many slots
+/// @par Cost  O(1) and the number of turns where e is below the least value, but those in
+///            the middle of periodic stretches; measured, a few at l = 10^5, some hundred
+///            in late rows of a level with many slots
 /// @par Test  SplitSearch.EqualsTryingAll
 class SplitSearch {
  public:
