@@ -1,5 +1,6 @@
 /* Reverses a chain of 1000 additions with the C iterator: the states are numbers. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +55,8 @@ int main(void) {
   int32_t level = 0;
   if (espalier_checkpoint_revolve(STEPS, 0, &schedule) >= 0) return 10;
   if (strstr(espalier_checkpoint_error(), "1 suffices") == NULL) return 11;
+  if (espalier_checkpoint_revolve(INT64_MAX, 0, &schedule) != -EINVAL) return 52;
+  if (strstr(espalier_checkpoint_error(), "1 to 2^62") == NULL) return 53;
   if (espalier_checkpoint_levels(STEPS, negative, 2, 1, 0, &schedule) >= 0) return 50;
   if (strncmp(espalier_checkpoint_error(), "level 1: ", 9) != 0) return 51;
   if (espalier_checkpoint_revolve(STEPS, 10, &schedule) != 0) return 12;

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "espalier/checkpoint/h_revolve.h"
 #include "espalier/model/error.h"
+#include "espalier/model/replay_checkpoint.h"
+#include "espalier/model/validate_checkpoint.h"
 #include "support/error_message.h"
 
 namespace espalier {
@@ -232,6 +235,46 @@ TEST(Checkpoints, SayThatCostsMayLeaveTheRange) {
             {.forward = costs.forward, .backward = Nanoseconds{1} << 60, .forwards = {}});
       }),
       "the cost of reversing 1000 steps leaves the 64-bit range of nanoseconds");
+}
+
+// The fewest slots are those with which the cost is a number of 64 bits.
+TEST(Revolve, TheSlotsThatSufficeDo) {
+  for (const Count steps : {Count{2}, Count{4'000'000'000}, Count{5'000'000'000},
+                            Count{1} << 50, Count{1} << 62})
+    for (const Nanoseconds forward : {0, 1, 1000}) {
+      const StepCosts costs{.forward = forward, .forwards = {}};
+      const auto none = plan_checkpoints(steps, {{"ram", 0}}, costs);
+      ASSERT_FALSE(none);
+      const Count least = none.error().least_slots;
+      if (forward == 1000 && steps == Count{1} << 62) {  // whatever the slots
+        EXPECT_EQ(least, 1);
+        continue;
+      }
+      EXPECT_TRUE(plan_checkpoints(steps, {{"ram", least}}, costs)) << steps;
+      if (least > 1) {
+        EXPECT_EQ(support::error_message<OverflowError>([&] {
+                    (void)plan_checkpoints(steps, {{"ram", 1}}, costs);
+                  }),
+                  fmt::format("the cost of reversing {} steps with 1 slot leaves the "
+                              "64-bit range; with {} slots it does not",
+                              steps, least));
+        EXPECT_THROW((void)plan_checkpoints(steps, {{"ram", least - 1}}, costs),
+                     OverflowError);
+      }
+    }
+}
+
+TEST(CheckpointSchedule, OfNoPlannerSaysSo) {
+  const CheckpointSchedule schedule;
+  const std::string_view why = "the schedule has no actions: plan_checkpoints()";
+  for (const bool replayed : {false, true}) {
+    const std::string said = support::error_message<InvalidInput>([&] {
+      if (replayed) return (void)replay_checkpoint(schedule);
+      (void)schedule.actions();
+    });
+    EXPECT_EQ(said.substr(0, why.size()), why);
+  }
+  EXPECT_EQ(validate_checkpoint(schedule).size(), 1U);
 }
 
 TEST(Revolve, RefusesWhatIsNoChain) {

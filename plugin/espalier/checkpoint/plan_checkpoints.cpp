@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "espalier/checkpoint/h_revolve.h"
@@ -42,16 +43,53 @@ void check_for_tables(std::int64_t steps) {
 
 bool is_free(const CheckpointLevel& level) { return level.write == 0 && level.read == 0; }
 
+Nanoseconds revolve_whole_cost(std::int64_t steps, std::int64_t slots,
+                               const StepCosts& costs) {
+  return checked_add(checked_mul(revolve_cost(steps, slots), costs.forward),
+                     checked_mul(steps, costs.backward));
+}
+
+bool cost_has_64_bits(std::int64_t steps, std::int64_t slots, const StepCosts& costs) {
+  try {
+    (void)revolve_whole_cost(steps, slots, costs);
+    return true;
+  } catch (const OverflowError&) {
+    return false;
+  }
+}
+
+// The fewest slots that suffice: one, unless the cost would leave the 64-bit range. None
+// where more of them do not help.
+std::optional<std::int64_t> least_slots(std::int64_t steps, const StepCosts& costs) {
+  if (cost_has_64_bits(steps, 1, costs)) return 1;
+  if (!cost_has_64_bits(steps, steps, costs)) return std::nullopt;
+  std::int64_t too_few = 1, enough = steps;
+  while (enough - too_few > 1) {
+    const std::int64_t slots = too_few + (enough - too_few) / 2;
+    (cost_has_64_bits(steps, slots, costs) ? enough : too_few) = slots;
+  }
+  return enough;
+}
+
+[[noreturn]] void refuse_cost(const CheckpointSchedule& schedule) {
+  const std::int64_t slots = schedule.levels[0].slots;
+  const auto least = least_slots(schedule.steps, schedule.costs);
+  throw OverflowError(fmt::format(
+      "the cost of reversing {} steps with {} slot{} leaves the 64-bit range{}",
+      schedule.steps, slots, slots == 1 ? "" : "s",
+      least ? fmt::format("; with {} slots it does not", *least) : ""));
+}
+
 // A table is not needed: figures in closed form, of chains too long to be replayed.
 CheckpointSchedule revolve_schedule(CheckpointSchedule schedule) {
   const std::int64_t steps = schedule.steps, slots = schedule.levels[0].slots;
   schedule.actions = [steps, slots] {
     return std::make_unique<RevolveStream>(steps, slots);
   };
+  if (!cost_has_64_bits(steps, slots, schedule.costs)) refuse_cost(schedule);
   schedule.advances = revolve_cost(steps, slots);
   schedule.use = {{revolve_stores(steps, slots), steps - 1}};
-  schedule.cost = checked_add(checked_mul(schedule.advances, schedule.costs.forward),
-                              checked_mul(steps, schedule.costs.backward));
+  schedule.cost = revolve_whole_cost(steps, slots, schedule.costs);
   return schedule;
 }
 
@@ -159,7 +197,8 @@ ExpectedSlots<CheckpointSchedule> plan_checkpoints(
     const StepCosts& costs, const CheckpointProgress& progress) {
   check(steps, levels, costs);
   const bool none = without_slots(levels);
-  if (none && steps > 1) return tl::make_unexpected(TooFewSlots{0, 1});
+  if (none && steps > 1)
+    return tl::make_unexpected(TooFewSlots{0, least_slots(steps, costs).value_or(1)});
   CheckpointSchedule schedule = asked(steps, levels, costs);
   if (none) {  // one step needs no slot
     schedule.actions = [] { return std::make_unique<RevolveStream>(1, 1); };

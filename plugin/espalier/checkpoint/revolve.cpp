@@ -92,9 +92,9 @@ std::int64_t revolve_cost(std::int64_t steps, std::int64_t slots) {
       static_cast<Wide>(r) * steps - static_cast<Wide>(below) * (c + r) / (c + 1);
   if (cost > kMost) {
     throw OverflowError(
-        fmt::format("the forward steps to reverse {} steps with {} slots "
+        fmt::format("the forward steps to reverse {} steps with {} slot{} "
                     "leave the 64-bit range",
-                    steps, slots));
+                    steps, slots, slots == 1 ? "" : "s"));
   }
   return static_cast<std::int64_t>(cost);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "espalier/model/error.h"
+
 namespace espalier {
 
 std::string_view name(CheckpointProof proof) {
@@ -16,6 +18,12 @@ std::string_view name(CheckpointProof proof) {
       break;
   }
   return "best found";
+}
+
+std::unique_ptr<ActionStream> no_actions() {
+  throw InvalidInput(
+      "the schedule has no actions: plan_checkpoints(), plan_online() and plan_chain() "
+      "give schedules that have");
 }
 
 std::string TooFewSlots::message() const {

@@ -52,6 +52,9 @@ struct LevelUse {
   bool operator==(const LevelUse&) const = default;
 };
 
+/// @throws InvalidInput: the schedule is no planner's
+[[noreturn]] std::unique_ptr<ActionStream> no_actions();
+
 /// How a chain is reversed, and what that costs.
 ///
 /// With `chain` empty all states are alike and `levels` say where they can be; an advance
@@ -66,8 +69,9 @@ struct CheckpointSchedule {
   /// x_0 lies in a slot from the start: its first store costs nothing and is not counted.
   bool starts_stored = false;
 
-  /// A stream from the start, as often as one likes; it keeps what it needs alive.
-  std::function<std::unique_ptr<ActionStream>()> actions;
+  /// A stream from the start, as often as one likes; it keeps what it needs alive. Until
+  /// a planner has given one: throws InvalidInput.
+  std::function<std::unique_ptr<ActionStream>()> actions = no_actions;
 
   std::int64_t advances = 0;  ///< forward steps, but those inside a Reverse
   std::vector<LevelUse> use;  ///< by level

@@ -203,18 +203,23 @@ class Checker {
   bool end_forward_ = false, finished_ = false;
 };
 
+bool belongs_together(const CheckpointSchedule& schedule) {
+  return schedule.steps >= 1 && schedule.use.size() == schedule.levels.size() &&
+         (!schedule.chain || schedule.chain->size() == schedule.steps);
+}
+
 }  // namespace
 
 Violations validate_checkpoint(const CheckpointSchedule& schedule,
                                ActionStream& actions) {
-  if (schedule.steps < 1 || schedule.use.size() != schedule.levels.size() ||
-      (schedule.chain && schedule.chain->size() != schedule.steps)) {
+  if (!belongs_together(schedule))
     return {"the parts of the schedule do not belong together"};
-  }
   return Checker(schedule).check(actions);
 }
 
 Violations validate_checkpoint(const CheckpointSchedule& schedule) {
+  if (!belongs_together(schedule))
+    return {"the parts of the schedule do not belong together"};
   const auto actions = schedule.actions();
   return validate_checkpoint(schedule, *actions);
 }
