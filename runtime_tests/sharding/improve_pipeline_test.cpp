@@ -104,6 +104,29 @@ TEST(ImprovePipeline, KeepsTheBoundAndIsNeverLonger) {
   EXPECT_GT(shorter, 100);
 }
 
+// Seconds or milliseconds: the same schedule.
+TEST(ImprovePipeline, TheUnitOfTimesPlaysNoPart) {
+  std::mt19937 random(11);
+  for (int k = 0; k < 60; ++k) {
+    const Instance instance = any_instance(random, k);
+    const PipelineSchedule start = list_of(instance, 1);
+    const PipelineImprovementOptions options{.memory_bound = instance.bound,
+                                             .replays = 200};
+    const PipelineSchedule better = improve_pipeline(instance.pipeline(), start, options);
+    for (const Nanoseconds times : {Nanoseconds{7}, Nanoseconds{1'000'000'000}}) {
+      Instance other = instance;
+      other.transfer *= times;
+      for (PipelineChunk& chunk : other.chunks) {
+        chunk.forward *= times;
+        chunk.backward *= times;
+        chunk.weight *= times;
+      }
+      EXPECT_EQ(improve_pipeline(other.pipeline(), start, options).orders, better.orders)
+          << instance;
+    }
+  }
+}
+
 TEST(ImprovePipeline, EndsAtTheLowerBoundAndWhenToldTo) {
   const Pipeline pipeline({{0, 1, 1, 1, 0, 1}, {1, 1, 1, 1, 0, 1}}, 4);
   const PipelineSchedule start = named_pipeline(pipeline, PipelineScheme::kZeroBubbleH1);

@@ -54,7 +54,8 @@ class Improvement {
         continue;
       }
       const std::optional<Length> length = words_.run();
-      if (length && weighed(*length) <= weighed(now_) + threshold(k)) {
+      if (length &&
+          static_cast<double>(weighed(*length) - weighed(now_)) <= threshold(k)) {
         accept(*length);
       } else {
         words_.word(d) = before_;
@@ -106,15 +107,15 @@ class Improvement {
            length.sum;
   }
 
-  // Falls with the square of what is left.
-  Nanoseconds threshold(std::int64_t k) {
+  // Falls with the square of what is left. In proportion to the times: their unit plays
+  // no part in the search.
+  double threshold(std::int64_t k) {
     const double left =
         static_cast<double>(options_.replays - k) / static_cast<double>(options_.replays);
-    const auto most =
-        static_cast<Nanoseconds>(2 * left * left *
-                                 static_cast<double>(words_.longest_operation())) *
-        static_cast<Nanoseconds>(words_.devices());
-    return static_cast<Nanoseconds>(random_() % static_cast<std::uint64_t>(most + 1));
+    const double most = 2 * left * left *
+                        static_cast<double>(words_.longest_operation()) *
+                        static_cast<double>(words_.devices());
+    return most * static_cast<double>(random_() >> 11U) * 0x1p-53;
   }
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
