@@ -192,6 +192,18 @@ TEST(ChooseStrategies, TheSameRoundsGiveTheSameChoice) {
             choose_strategies(roomy, options).strategies);
 }
 
+// The manual's file: what holds least is within the limit, however short the search is.
+TEST(ChooseStrategies, AShortSearchFindsWhatHoldsLeast) {
+  const ShardingProblem problem({{0, 2, {0, 3}, {4, 2}}, {1, 3, {1, 1}, {4, 3}}},
+                                {{0, 1, {0, 5, 7, 1}}}, 7);
+  for (std::int64_t rounds = 0; rounds <= 10; ++rounds) {
+    const ShardingChoice choice = choose_strategies(problem, {.rounds = rounds});
+    ASSERT_TRUE(choice.found) << rounds;
+    EXPECT_EQ(choice.cost, 5) << rounds;
+    EXPECT_LE(choice.lower_bound, 5) << rounds;
+  }
+}
+
 TEST(ChooseStrategies, Extremes) {
   const ShardingChoice nothing = choose_strategies(ShardingProblem({}, {}, 0));
   EXPECT_TRUE(nothing.found);

@@ -34,13 +34,18 @@ Cost whole(double bound) {
   return up >= static_cast<double>(kForbidden) ? kForbidden : static_cast<Cost>(up);
 }
 
-// The most that is held where each node holds its least.
-Bytes least_held(const ShardingProblem& problem) {
+// Each node as it holds least, of equal ones what costs less.
+std::vector<std::int32_t> strategies_that_hold_least(const ShardingProblem& problem) {
   std::vector<std::int32_t> strategies;
-  for (const ShardingNode& node : problem.nodes())
-    strategies.push_back(static_cast<std::int32_t>(std::ranges::min_element(node.usages) -
-                                                   node.usages.begin()));
-  return replay_sharding(problem, strategies).memory_bytes;
+  for (const ShardingNode& node : problem.nodes()) {
+    std::size_t least = 0;
+    for (std::size_t s = 1; s < node.usages.size(); ++s)
+      if (std::pair(node.usages[s], node.costs[s]) <
+          std::pair(node.usages[least], node.costs[least]))
+        least = s;
+    strategies.push_back(static_cast<std::int32_t>(least));
+  }
+  return strategies;
 }
 
 class Chooser {
@@ -126,13 +131,16 @@ class Chooser {
 
   ShardingChoice answer(bool complete) {
     ShardingChoice choice;
+    std::vector<std::int32_t> least = strategies_that_hold_least(*problem_);
+    choice.lower_bound_bytes = replay_sharding(*problem_, least).memory_bytes;
+    // Where the search ended too soon that may be within the limit, and allowed.
+    if (!complete && !incumbent_.found()) incumbent_.offer(std::move(least));
     (void)closed();
     choice.found = incumbent_.found();
     choice.lower_bound = lower_bound_;
     choice.stopped = !complete;
     choice.impossible = complete && !choice.found;
     choice.least_memory_bytes = incumbent_.least_memory_bytes();
-    choice.lower_bound_bytes = least_held(*problem_);
     if (choice.found) {
       choice.strategies.assign(incumbent_.strategies().begin(),
                                incumbent_.strategies().end());

@@ -23,7 +23,10 @@ Incumbent::Incumbent(const ShardingProblem& problem) : problem_(&problem), cost_
 }
 
 bool Incumbent::offer(const Pairwise& pairwise, std::span<const std::int32_t> states) {
-  std::vector<std::int32_t> strategies = strategies_of(pairwise, states);
+  return offer(strategies_of(pairwise, states));
+}
+
+bool Incumbent::offer(std::vector<std::int32_t> strategies) {
   const ShardingFigures figures = replay_sharding(*problem_, strategies);
   if (figures.cost < kForbidden)
     least_ = std::min(least_.value_or(figures.memory_bytes), figures.memory_bytes);

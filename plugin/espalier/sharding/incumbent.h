@@ -18,6 +18,8 @@ class Incumbent {
   /// Takes the states when they are within the limit and better than the best so far;
   /// of what is allowed beyond the limit, the least memory is noted.
   bool offer(const Pairwise& pairwise, std::span<const std::int32_t> states);
+  /// The same for strategies by node of the problem.
+  bool offer(std::vector<std::int32_t> strategies);
 
   [[nodiscard]] bool found() const { return found_; }
   /// Of the best so far; before one is found, more than any allowed choice costs.
