@@ -1,3 +1,4 @@
+// The cases of one subject, which share their models: over 300 lines.
 #include "espalier/io/onnx/read_operator_graph.h"
 
 #include <gtest/gtest.h>
@@ -253,6 +254,43 @@ TEST(ReadOperatorGraph, WindowsThatArePaddedAlikeAndDilatedMeans) {
   EXPECT_EQ(shape_of(found, "AveragePool"), (Shape{4, 2, 2, 1}));
   EXPECT_EQ(shape_of(found, "ConvTranspose"), (Shape{4, 3, 30, 2}));
   EXPECT_EQ(shape_of(found, "dilated"), (Shape{4, 2, 3, 1}));
+}
+
+// The windows of ceil_mode that would begin in the padding behind the input are none
+// (ONNX since 1.16, PyTorch always), and the dilations of LpPool count.
+TEST(ReadOperatorGraph, WindowsBehindTheInputAndDilatedNorms) {
+  onnx::ModelProto model = network_of_wide(18);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  for (const std::string type : {"MaxPool", "AveragePool", "LpPool"}) {
+    onnx::NodeProto& node = add_node(graph, type, {"wide"}, type);
+    add_ints(node, "kernel_shape", {2, 1});
+    add_ints(node, "strides", {5, 1});
+    add_ints(node, "pads", {1, 0, 2, 0});
+    add_int(node, "ceil_mode", 1);
+  }
+  onnx::NodeProto& node = add_node(graph, "LpPool", {"wide"}, "dilated");
+  add_ints(node, "kernel_shape", {2, 1});
+  add_ints(node, "dilations", {3, 1});
+  const OperatorGraph found = read(finished(model, "dilated"));
+  const Shape wide = shape_of(found, "wide");
+  ASSERT_EQ(wide[2], 6);  // from -1 and 4; the next would begin at 9
+  for (const std::string type : {"MaxPool", "AveragePool", "LpPool"})
+    EXPECT_EQ(shape_of(found, type), (Shape{wide[0], wide[1], 2, wide[3]})) << type;
+  EXPECT_EQ(shape_of(found, "dilated"), (Shape{wide[0], wide[1], 3, wide[3]}));
+}
+
+TEST(ReadOperatorGraph, OperatorsOfNewerSetsHaveTheShapeOfTheirInput) {
+  for (const auto& [type, set] : {std::pair{"Mish", 18},
+                                  {"BitwiseNot", 18},
+                                  {"BitwiseXor", 18},
+                                  {"RMSNormalization", 23},
+                                  {"RotaryEmbedding", 23},
+                                  {"TensorScatter", 24}}) {
+    onnx::ModelProto model = network_of_wide(set);
+    add_node(*model.mutable_graph(), type, {"wide", "wide", "wide"}, "s");
+    const OperatorGraph found = read(finished(model, "s"));
+    EXPECT_EQ(shape_of(found, "s"), shape_of(found, "wide")) << type;
+  }
 }
 
 // The onnx library would divide by it.

@@ -37,10 +37,12 @@ int axis_among(std::int64_t axis, int rank) {
   return static_cast<int>(axis);
 }
 
-bool pads_alike(Context& context) {
+bool pads_automatically(Context& context, const char* how) {
   const onnx::AttributeProto* const pad = context.getAttribute("auto_pad");
-  return pad != nullptr && pad->s().rfind("SAME", 0) == 0;
+  return pad != nullptr && pad->s().rfind(how, 0) == 0;
 }
+
+bool pads_alike(Context& context) { return pads_automatically(context, "SAME"); }
 
 // Calls extent(x, stride) for each axis of space whose extent is known.
 template <class Extent>
@@ -69,6 +71,28 @@ void infer_dropout_with(Context& context, std::int32_t mask) {
   onnx::updateOutputElemType(context, 1, mask);
   if (onnx::hasInputShape(context, 0))
     *onnx::getOutputShape(context, 1) = shape_of_first(context);
+}
+
+// Rounded up, the last window of an axis may begin in the padding behind x: it is none.
+void drop_windows_behind(Context& context) {
+  const onnx::AttributeProto* const up = context.getAttribute("ceil_mode");
+  if (up == nullptr || up->i() == 0 || !onnx::hasInputShape(context, 0)) return;
+  const onnx::TensorShapeProto& x = shape_of_first(context);
+  const auto space = static_cast<std::size_t>(x.dim_size() - 2);
+  const Numbers strides = numbers_of(context, "strides", Numbers(space, 1));
+  const Numbers pads = pads_automatically(context, "VALID")
+                           ? Numbers(space, 0)
+                           : numbers_of(context, "pads", Numbers(2 * space, 0));
+  for (std::size_t output = 0; output < context.getNumOutputs(); ++output) {
+    onnx::TensorShapeProto& y = *onnx::getOutputShape(context, output);
+    for (std::size_t i = 0; i < space && y.dim_size() == x.dim_size(); ++i) {
+      const Dimension& from = x.dim(static_cast<int>(i + 2));
+      Dimension& to = *y.mutable_dim(static_cast<int>(i + 2));
+      if (from.has_dim_value() && to.has_dim_value() &&
+          (to.dim_value() - 1) * strides[i] >= from.dim_value() + pads[i])
+        to.set_dim_value(to.dim_value() - 1);
+    }
+  }
 }
 
 }  // namespace
@@ -121,7 +145,10 @@ void infer_dropout_by_truth(Context& context) {
 }
 
 void infer_pool(Context& context) {
-  if (!pads_alike(context)) return ask_library(context, "MaxPool", 12);
+  if (!pads_alike(context)) {
+    ask_library(context, "MaxPool", 12);
+    return drop_windows_behind(context);
+  }
   onnx::propagateElemTypeFromInputToOutput(context, 0, 0);
   if (!onnx::hasInputShape(context, 0)) return;
   onnx::TensorShapeProto y;

@@ -22,7 +22,8 @@ void infer_dropout(onnx::InferenceContext& context);
 void infer_dropout_by_truth(onnx::InferenceContext& context);
 
 /// Pools: with auto_pad SAME their extents are those of x over the strides, ceil_mode or
-/// not; windows of AveragePool may be dilated.
+/// not; with ceil_mode no window begins behind x and the padding before it; windows of
+/// AveragePool and LpPool may be dilated.
 void infer_pool(onnx::InferenceContext& context);
 
 /// ConvTranspose: with auto_pad SAME, and no output_shape, its extents are those of x

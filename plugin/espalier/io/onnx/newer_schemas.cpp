@@ -83,6 +83,11 @@ void infer_split(Context& context) {
   if (onnx::hasInputShape(context, 0)) infer_equal_split(context, count->i());
 }
 
+// As sums, of whole numbers.
+void infer_bitwise(Context& context) {
+  onnx::OpSchemaRegistry::Schema("Add", 14)->GetTypeAndShapeInferenceFunction()(context);
+}
+
 onnx::OpSchema schema(const std::string& name, int version,
                       onnx::InferenceFunction function) {
   onnx::OpSchema made;
@@ -94,10 +99,18 @@ onnx::OpSchema schema(const std::string& name, int version,
 class Schemas final : public onnx::ISchemaRegistry {
  public:
   Schemas() {
-    add_newer("Gelu", 20, onnx::propagateShapeAndTypeFromFirstInput);
-    add_newer("Silu", 1, onnx::propagateShapeAndTypeFromFirstInput);
-    add_newer("Swish", 24, onnx::propagateShapeAndTypeFromFirstInput);
-    add_newer("GroupNormalization", 18, onnx::propagateShapeAndTypeFromFirstInput);
+    for (const auto& [name, since] : {std::pair{"BitwiseNot", 18},
+                                      {"Gelu", 20},
+                                      {"GroupNormalization", 18},
+                                      {"Mish", 18},
+                                      {"RMSNormalization", 23},
+                                      {"RotaryEmbedding", 23},
+                                      {"Silu", 1},
+                                      {"Swish", 24},
+                                      {"TensorScatter", 24}})
+      add_newer(name, since, onnx::propagateShapeAndTypeFromFirstInput);
+    for (const char* name : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
+      add_newer(name, 18, infer_bitwise);
     add_newer("ReduceMean", 18, infer_reduction);
     add_newer("Split", 18, infer_split);
     add_corrected("Slice", 1, 9, infer_slice);
@@ -106,6 +119,7 @@ class Schemas final : public onnx::ISchemaRegistry {
     add_corrected("Dropout", 10, 11, infer_dropout_by_truth);
     add_corrected("MaxPool", 1, kEver, infer_pool);
     add_corrected("AveragePool", 1, kEver, infer_pool);
+    add_corrected("LpPool", 2, kEver, infer_pool);
     add_corrected("ConvTranspose", 1, kEver, infer_transposed_convolution);
   }
 
