@@ -84,6 +84,10 @@ void print_json(const TrainPlanReport& report) {
     json["plans"].push_back(json_of(answer.plans[k]));
   for (std::size_t s = 0; s < report.layout_bytes.size(); ++s)
     json["plans"][0]["stages"][s]["layout_bytes"] = report.layout_bytes[s];
+  if (!answer.plans.empty())
+    json["replayed"] = report.replay == PlanReplay::kWhole    ? "memory and times"
+                       : report.replay == PlanReplay::kMemory ? "memory"
+                                                              : "nothing";
   json["rejected"] = Json::array();
   for (const RejectedSetting& rejected : answer.rejected) {
     Json entry = json_of(rejected.setting);
@@ -112,6 +116,19 @@ std::string stages_text(const TrainPlanReport& report) {
         format_size(report.question.bound - stage.peak_bytes));
   }
   return text;
+}
+
+std::string replay_text(PlanReplay replay) {
+  switch (replay) {
+    case PlanReplay::kNone:
+      return "\n  Of so many micro-batches neither memory nor times were replayed.\n";
+    case PlanReplay::kMemory:
+      return "\n  Of so many micro-batches the memory was replayed, the times were "
+             "not.\n";
+    case PlanReplay::kWhole:
+      break;
+  }
+  return "";
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows,
@@ -200,6 +217,7 @@ void print_training(const TrainPlanReport& report, bool json) {
         "\nThe fastest: {}\n  a step of {:.4g} s (flops alone: {:.4g} s)\n",
         describe(best.setting), to_seconds(best.step), to_seconds(answer.lower_bound));
     text += stages_text(report);
+    text += replay_text(report.replay);
     text += "\nPlans that fit, the fastest first\n";
     text += table(plan_rows(report),
                   {"setting", "recomputed", "step", "of peak rate", "memory"});

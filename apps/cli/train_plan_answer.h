@@ -8,14 +8,18 @@
 
 namespace espalier::cli {
 
+/// What of a plan was replayed before it became the answer.
+enum class PlanReplay : std::uint8_t { kNone, kMemory, kWhole };
+
 /// What `espalier train-plan` answers.
 struct TrainPlanReport {
   std::string model;
   std::int64_t parameters = 0;
   TrainingQuestion question;
   TrainingPlans answer;
-  std::int64_t shown = 10;          ///< of the plans, and of those that nearly fit
-  std::vector<Bytes> layout_bytes;  ///< of the chosen plan's processes, by stage
+  std::int64_t shown = 10;                 ///< of the plans, and of those that nearly fit
+  std::vector<Bytes> layout_bytes;         ///< of the chosen plan's processes, by stage
+  PlanReplay replay = PlanReplay::kWhole;  ///< of the chosen plan
 };
 
 /// Prints it, as tables or as one JSON object. @throws Error

@@ -33,16 +33,24 @@ std::optional<BufferSet> buffers_of(const StageCosts& costs, const TrainingPlan&
   return BufferSet(std::move(rank.buffers));
 }
 
-/// Replays every process of the plan by itself, where that does not take too long, and
-/// lays out what it holds for a while.
+/// Replays every process of the plan by itself, as far as that does not take too long.
+PlanReplay replay(const StageCosts& costs, const TrainingPlan& plan) {
+  const TrainingPlan first = first_micro_batches(plan);
+  const auto few = [](const TrainingPlan& of) {
+    return std::int64_t{of.setting.pipeline} * of.setting.micro_batches <= kMostReplayed;
+  };
+  if (!few(first)) return PlanReplay::kNone;
+  const Violations wrong = few(plan) ? validate_training_plan(costs, plan)
+                                     : validate_training_memory(costs, plan);
+  if (!wrong.empty()) throw std::logic_error("the plan is not valid: " + wrong.front());
+  return few(plan) ? PlanReplay::kWhole : PlanReplay::kMemory;
+}
+
+/// Lays out what every process of the plan holds for a while.
 /// @return by stage: fixed bytes and the capacity of the layout; empty where it would
 ///         take too long
-std::vector<Bytes> check_and_lay_out(const StageCosts& costs, const TrainingPlan& plan,
-                                     Bytes bound) {
-  if (std::int64_t{plan.setting.pipeline} * plan.setting.micro_batches <= kMostReplayed) {
-    const Violations wrong = validate_training_plan(costs, plan);
-    if (!wrong.empty()) throw std::logic_error("the plan is not valid: " + wrong.front());
-  }
+std::vector<Bytes> lay_out(const StageCosts& costs, const TrainingPlan& plan,
+                           Bytes bound) {
   std::vector<Bytes> bytes;
   for (std::int32_t s = 0; s < plan.setting.pipeline; ++s) {
     const std::optional<BufferSet> buffers = buffers_of(costs, plan, s);
@@ -81,7 +89,8 @@ void choose_what_can_be_laid_out(const TrainingModel& model, TrainPlanReport& re
   while (!answer.plans.empty()) {
     TrainingPlan& best = answer.plans.front();
     const PlannedCosts planned(model, report.question, best.setting);
-    report.layout_bytes = check_and_lay_out(planned.costs, best, bound);
+    report.replay = replay(planned.costs, best);
+    report.layout_bytes = lay_out(planned.costs, best, bound);
     const Bytes most = most_of(best, report.layout_bytes);
     if (most <= bound) return;
     Expected<TrainingPlan> less =
@@ -108,7 +117,8 @@ void lay_out_what_fell_out(const TrainingModel& model, TrainPlanReport& report) 
     const Bytes least = nearest.least_bytes;
     const TrainingPlan plan = *plan_setting(planned.costs, nearest.setting, least);
     nearest.laid_out = true;
-    nearest.least_bytes = most_of(plan, check_and_lay_out(planned.costs, plan, least));
+    (void)replay(planned.costs, plan);
+    nearest.least_bytes = most_of(plan, lay_out(planned.costs, plan, least));
     if (nearest.least_bytes > least) nearest.why = too_much(nearest.least_bytes, bound);
     report.answer.sort();
   }

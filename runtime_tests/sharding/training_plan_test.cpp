@@ -343,6 +343,20 @@ TEST(TrainingPlan, OfAnyLayersNeedsWhatTheBuffersNeed) {
   }
 }
 
+// The first micro-batches show all that 1f1b ever holds: memory is checked at once, where
+// a replay of the times would take minutes.
+TEST(TrainingPlan, TheMemoryOfAnyNumberOfMicroBatchesIsChecked) {
+  const LayeredModel model = decoder_layers(small(), {1, 1, 2});
+  const TrainingSetting few{
+      1, 2, 1, 1, 4, ZeroStage::kNone, PipelineScheme::kOneForwardOneBackward};
+  const StageCosts costs(model, setting_of(few));
+  TrainingPlan plan = training_plan(costs, few, {{0, 2, 3}, {3, 5, 0}});
+  plan.setting.micro_batches = 1'000'000'000;
+  EXPECT_EQ(validate_training_memory(costs, plan), Violations{});
+  ++plan.stages[1].peak_bytes;
+  EXPECT_EQ(validate_training_memory(costs, plan).size(), 1U);
+}
+
 TEST(TrainingPlan, IsRefusedByTheValidatorWhenChanged) {
   const LayeredModel model = decoder_layers(small(), {1, 1, 2});
   const TrainingSetting setting{

@@ -35,9 +35,13 @@ struct RankBuffers {
 [[nodiscard]] Bytes load_of(const std::vector<Buffer>& buffers);
 
 /// Every process of the plan replayed by itself: each layer in one stage, the stages'
-/// peaks those of their buffers, processes, samples and micro-batches accounted for, the
-/// step that of the pipeline's independently checked run. Of micro-batches that are like
-/// those before them the first are followed (first_micro_batches()).
+/// peaks those of their buffers. Of micro-batches that are like those before them the
+/// first are followed (first_micro_batches()), so that in 1f1b any number is checked.
+[[nodiscard]] Violations validate_training_memory(const StageCosts& costs,
+                                                  const TrainingPlan& plan);
+
+/// The same, and the step that of the pipeline's independently checked run.
+/// @par Cost  O(stages x micro-batches) on top
 [[nodiscard]] Violations validate_training_plan(const StageCosts& costs,
                                                 const TrainingPlan& plan);
 
