@@ -14,6 +14,7 @@
 #include "solver/api/numeric.h"
 #include "solver/api/solver.h"
 #include "solver/matrix/matrix_part.h"
+#include "solver/refine/condition.h"
 #include "solver/refine/refine.h"
 #include "solver/refine/singular_blocks.h"
 #include "solver/refine/singularity.h"
@@ -352,13 +353,29 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
     int exponent;
     double strict;
   };
-  void give_solution(const Refined& one, const Pass& pass, const RefineOptions& measuring,
-                     BlockSpace& space, Solution& solution);
+  [[nodiscard]] std::optional<double> give_solution(const Refined& one, const Pass& pass,
+                                                    const RefineOptions& measuring,
+                                                    Solution& solution);
   void solve_block(std::span<double> b, const Pass& pass, BlockSpace& space,
                    Solution& solution);
   [[nodiscard]] bool lost_a_row() const;
-  void estimate(std::span<double> b, std::span<double> x, const Pass& pass,
-                const GivenUnknowns& given, double enough, Solution& solution);
+  // A vector of a block that is to be estimated: where it begins, and
+  // ErrorEstimateOptions::enough.
+  struct Estimated {
+    std::size_t at;
+    double enough;
+  };
+  [[nodiscard]] BlockOperator estimating(bool transposed, const Pass& pass,
+                                         const GivenUnknowns& given,
+                                         std::span<double> scratch, double& unrefined);
+  [[nodiscard]] std::vector<double> weigh(std::span<const Estimated> wanted,
+                                          const ErrorEstimateOptions& options,
+                                          std::int32_t threads, BlockSpace& space) const;
+  [[nodiscard]] std::span<double> weights_of_verdicts(std::span<const Estimated> wanted,
+                                                      std::span<const double> norms,
+                                                      BlockSpace& space) const;
+  void estimate(std::span<const Estimated> wanted, const Pass& pass,
+                const RefineOptions& measuring, BlockSpace& space, Solution& solution);
   [[nodiscard]] std::optional<double> wants_estimate(std::span<const double> b,
                                                      std::span<const double> x,
                                                      const RefineOptions& measuring,

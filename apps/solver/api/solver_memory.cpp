@@ -8,7 +8,6 @@
 #include "solver/api/solver_impl.h"
 #include "solver/front/front_tasks.h"
 #include "solver/memory/address_space.h"
-#include "solver/refine/condition.h"
 #include "solver/refine/scaled_permutation.h"
 #include "solver/tree/spill_plan.h"
 #include "solver/tree/tree_plan.h"

@@ -192,18 +192,22 @@ void Solver::Impl::solve_block(std::span<double> b, const Pass& pass, BlockSpace
                      refining_options, &residuals);
   keep_worst(solution.refinement, one);
   refining_options.max_steps = refining_options.gmres_basis = 0;
+  std::vector<Estimated> wanted;
   for (std::size_t k = 0; k < b.size(); k += n)
-    give_solution({std::span(rhs).subspan(k, n), std::span(x).subspan(k, n),
-                   b.subspan(k, n), exponents[k / n], one.strict},
-                  pass, refining_options, space, solution);
+    if (const auto enough =
+            give_solution({std::span(rhs).subspan(k, n), std::span(x).subspan(k, n),
+                           b.subspan(k, n), exponents[k / n], one.strict},
+                          pass, refining_options, solution))
+      wanted.push_back({k, *enough});
+  if (!wanted.empty()) estimate(wanted, pass, refining_options, space, solution);
   solution.refine_seconds += since(refining);
 }
 
-// Takes one solution to the system that was given, and finds out more where that is
-// called for. The space's residuals are room for it.
-void Solver::Impl::give_solution(const Refined& one, const Pass& pass,
-                                 const RefineOptions& measuring, BlockSpace& space,
-                                 Solution& solution) {
+// Takes one solution to the system that was given.
+// @return whether its error is to be estimated, as wants_estimate() says
+std::optional<double> Solver::Impl::give_solution(const Refined& one, const Pass& pass,
+                                                  const RefineOptions& measuring,
+                                                  Solution& solution) {
   const auto& [side, found, given, exponent, refined] = one;
   const ScaledPermutation map = this->map(pass.operation);
   Refinement& worst = solution.refinement;
@@ -217,13 +221,10 @@ void Solver::Impl::give_solution(const Refined& one, const Pass& pass,
   }
   if (singular() && leaves_a_part(side, found, pass.operation))
     solution.doubts.backward_error = true;
-  if (const auto enough = wants_estimate(side, found, measuring, strict)) {
-    space.residuals = std::vector<double>();  // an estimate has their memory
-    estimate(side, found, pass, measuring.given, *enough, solution);
-  }
   // What was measured is the scaled solution; the given one may be beyond all numbers.
   if (!std::ranges::all_of(given, [](double each) { return std::isfinite(each); }))
     worst.backward_error = std::numeric_limits<double>::infinity();
+  return wants_estimate(side, found, measuring, strict);
 }
 
 }  // namespace espalier::solver

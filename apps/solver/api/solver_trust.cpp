@@ -14,10 +14,10 @@
 #include "solver/api/worst_of.h"
 #include "solver/matrix/largest_modulus.h"
 #include "solver/memory/process_memory.h"
-#include "solver/refine/condition.h"
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
 #include "solver/refine/singularity.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 namespace {
@@ -397,52 +397,107 @@ bool Solver::Impl::lost_a_row() const {
 // is refined: what it knows of the inverse by itself may be too small by orders of
 // magnitude. Where a solve stays unrefined, as GMRES may without room in the bound,
 // nothing is known.
-// @param b, x   overwritten
-// @param given  of the solution that was refined
-void Solver::Impl::estimate(std::span<double> b, std::span<double> x, const Pass& pass,
-                            const GivenUnknowns& given, double enough,
-                            Solution& solution) {
+// @param scratch    a vector
+// @param unrefined  takes the largest error that is left
+BlockOperator Solver::Impl::estimating(bool transposed, const Pass& pass,
+                                       const GivenUnknowns& given,
+                                       std::span<double> scratch, double& unrefined) {
   const bool rough =
       pivots_.perturbed > 0 || doubtful_ || options_.precision == Precision::kSingle;
-  const std::int32_t basis =
-      rough && least_basis(kind()) > 0 ? agree(estimating_basis(pass.most)) : 0;
-  double unrefined = 0;  // the largest error that was left in the estimate's solves
-  const auto apply = [&](bool transposed) {
-    return [this, transposed, rough, basis, x, &pass, &given, &unrefined](
-               std::span<double> block, std::int32_t count) {
-      const std::size_t n = block.size() / static_cast<std::size_t>(count);
-      const BlockOperator solve = factored(transposed, pass.ask);
-      for (std::size_t k = 0; k < block.size(); k += n) {
-        const std::span<double> y = block.subspan(k, n);
-        if (rough) std::ranges::copy(y, x.begin());  // nobody needs x itself any more
-        solve(y, 1);
-        if (!rough) continue;
-        const Refinement one =
-            refine(matrix(), x, y, 1, solve,
-                   {.operation = transposed ? Operation::kTransposed : Operation::kPlain,
-                    .given = {.scale = {}, .block = given.block, .largest_entry = 0},
-                    .max_steps = 3,
-                    .gmres_basis = basis,
-                    .gmres_cycles = 1});
-        unrefined = std::max(unrefined, one.backward_error);
-      }
-    };
+  const RefineOptions options{
+      .operation = transposed ? Operation::kTransposed : Operation::kPlain,
+      .given = {.scale = {}, .block = given.block, .largest_entry = 0},
+      .max_steps = 3,
+      .gmres_basis =
+          rough && least_basis(kind()) > 0 ? agree(estimating_basis(pass.most)) : 0,
+      .gmres_cycles = 1};
+  return [this, solve = factored(transposed, pass.ask), rough, options, scratch,
+          &unrefined](std::span<double> block, std::int32_t) {
+    for (std::size_t k = 0; k < block.size(); k += scratch.size()) {
+      const std::span<double> y = block.subspan(k, scratch.size());
+      if (rough) std::ranges::copy(y, scratch.begin());
+      solve(y, 1);  // there may be room for one only
+      if (!rough) continue;
+      const Refinement one = refine(matrix(), scratch, y, 1, solve, options);
+      unrefined = std::max(unrefined, one.backward_error);
+    }
   };
+}
+
+// Of a block that is refined and was given. Where verdicts are sought one solve does for
+// all of them, as a rule.
+// @param space  its vectors are overwritten
+void Solver::Impl::estimate(std::span<const Estimated> wanted, const Pass& pass,
+                            const RefineOptions& measuring, BlockSpace& space,
+                            Solution& solution) {
+  const auto n = static_cast<std::size_t>(vector_size());
   const bool transposed = pass.operation == Operation::kTransposed;
+  const GivenUnknowns& given = measuring.given;
   const std::vector<double> other = has_one_scale()
                                         ? std::vector<double>()
                                         : map(other_of(pass.operation)).solution_scale();
   const std::span<const double> second = has_one_scale() ? given.scale : other;
-  std::optional<ErrorEstimate> one =
-      estimate_errors(matrix(), b, x, apply(transposed), apply(!transposed),
-                      {.operation = pass.operation,
-                       .row_scale = transposed ? given.scale : second,
-                       .column_scale = transposed ? second : given.scale,
-                       .enough = enough});
-  if (!one) return;
-  const bool blind = lost_a_row() || unrefined > kUnrefined;
-  if (blind) one->forward_error_bound = kInfinity;
-  keep_worst(solution.errors, *one);
+  ErrorEstimateOptions options{.operation = pass.operation,
+                               .row_scale = transposed ? given.scale : second,
+                               .column_scale = transposed ? second : given.scale};
+  const std::vector<double> norms = weigh(wanted, options, measuring.threads, space);
+  const std::span<double> scratch = std::span(space.x).first(n);  // not read any more
+  double unrefined = 0;
+  const BlockOperator solve = estimating(transposed, pass, given, scratch, unrefined),
+                      solve_transposed =
+                          estimating(!transposed, pass, given, scratch, unrefined);
+  options.enough = kGoodForwardError;
+  const bool settled =
+      std::ranges::any_of(wanted, [](const auto& each) { return each.enough > 0; }) &&
+      !is_doubtful(weights_of_verdicts(wanted, norms, space), 1, solve, options) &&
+      unrefined <= kUnrefined;
+  space.residuals = std::vector<double>();  // an estimate has their memory
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const auto& [at, enough] = wanted[k];
+    if (enough > 0 && settled) continue;
+    options.enough = enough;
+    ErrorEstimate one = estimate_errors(matrix(), std::span(space.rhs).subspan(at, n),
+                                        norms[k], solve, solve_transposed, options);
+    if (lost_a_row() || unrefined > kUnrefined) one.forward_error_bound = kInfinity;
+    keep_worst(solution.errors, one);
+  }
+}
+
+// The right-hand sides become weights.
+// @return the norms of the solutions
+std::vector<double> Solver::Impl::weigh(std::span<const Estimated> wanted,
+                                        const ErrorEstimateOptions& options,
+                                        std::int32_t threads, BlockSpace& space) const {
+  const auto n = static_cast<std::size_t>(vector_size());
+  const auto count = std::ssize(wanted);
+  std::vector<double> norms(wanted.size());
+  on_pool(threads, static_cast<std::int64_t>(count * n), [&](TaskPool& pool) {
+    pool.for_each_block(count, [&](std::int64_t k) {
+      norms[k] = weigh_errors(matrix(), std::span(space.x).subspan(wanted[k].at, n),
+                              std::span(space.rhs).subspan(wanted[k].at, n), options);
+    });
+  });
+  return norms;
+}
+
+// Where verdicts are sought: of each equation the largest weight, as a part of the norm
+// of its solution. An error that is good enough with these is so for all.
+// @return in the space's residuals
+std::span<double> Solver::Impl::weights_of_verdicts(std::span<const Estimated> wanted,
+                                                    std::span<const double> norms,
+                                                    BlockSpace& space) const {
+  const auto n = static_cast<std::size_t>(vector_size());
+  const std::span<double> largest = std::span(space.residuals).first(n);
+  std::ranges::fill(largest, 0.0);
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    if (wanted[k].enough == 0) continue;
+    const double* const weight = &space.rhs[wanted[k].at];
+    const bool finite = std::isfinite(norms[k]);
+    for (std::size_t i = 0; i < n; ++i)
+      if (!finite || weight[i] > 0)
+        largest[i] = std::max(largest[i], finite ? weight[i] / norms[k] : kInfinity);
+  }
+  return largest;
 }
 
 // Of a singular matrix: whether b seems to have a part outside of its range. The error

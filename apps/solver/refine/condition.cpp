@@ -58,46 +58,53 @@ double norm1(const MatrixPart& part, const ErrorEstimateOptions& options) {
   return sum.empty() ? 0 : std::ranges::max(sum);
 }
 
-// b := |b - op(B) y| + f
-void weigh(const MatrixPart& matrix, Operation operation, std::span<const double> y,
-           std::span<double> b) {
-  std::vector<double> r(b.size());
-  residual(matrix, operation, y, b, r);
-  residual_rounding(matrix, operation, y, b, b);
-  for (std::size_t i = 0; i < b.size(); ++i) b[i] += std::abs(r[i]);
-}
+// So many times what is_doubtful() finds is more than any bound.
+constexpr double kSure = 100;
 
-// Norm of the operator applied to random numbers near 1 in modulus, times sqrt(n). Signs
-// alone would cancel out in every second system of two equations, where rows are equal
-// but for rounding.
-double probe(std::int32_t n, const BlockOperator& apply) {
-  std::vector<double> block(static_cast<std::size_t>(n));
-  std::mt19937 random(n);
-  for (double& each : block) {
-    const double size = 0.5 + std::ldexp(random(), -32);
-    each = random() % 2 == 0 ? size : -size;
+double scaled_norm(std::span<const double> scale, std::span<const double> y) {
+  double norm = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double size = std::abs(y[i]) * (scale.empty() ? 1 : scale[i]);
+    norm = std::isnan(size) ? kInfinity : std::max(norm, size);
   }
-  apply(block, 1);
-  double largest = 0;
-  for (const double each : block)
-    largest = std::isnan(each) ? kInfinity : std::max(largest, std::abs(each));
-  return std::sqrt(double(n)) * largest;
+  return norm;
 }
 
 }  // namespace
 
-std::optional<ErrorEstimate> estimate_errors(const MatrixPart& matrix,
-                                             std::span<double> b,
-                                             std::span<const double> y,
-                                             const BlockOperator& solve,
-                                             const BlockOperator& solve_transposed,
-                                             const ErrorEstimateOptions& options) {
-  constexpr double kSure = 100;  // so many times what a probe says
+double weigh_errors(const MatrixPart& matrix, std::span<const double> y,
+                    std::span<double> b, const ErrorEstimateOptions& options) {
+  std::vector<double> r(b.size());
+  residual(matrix, options.operation, y, b, r);
+  residual_rounding(matrix, options.operation, y, b, b);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] += std::abs(r[i]);
+  return scaled_norm(options.unknown_scale(), y);
+}
+
+// Numbers near 1 in modulus: signs alone would cancel out in every second system of two
+// equations, where rows are equal but for rounding.
+bool is_doubtful(std::span<double> weights, double norm, const BlockOperator& solve,
+                 const ErrorEstimateOptions& options) {
+  std::mt19937 random(static_cast<std::uint32_t>(weights.size()));
+  for (double& each : weights) {
+    const double size = 0.5 + std::ldexp(random(), -32);
+    each *= random() % 2 == 0 ? size : -size;
+  }
+  solve(weights, 1);
+  const double left = std::sqrt(static_cast<double>(weights.size())) *
+                      scaled_norm(options.unknown_scale(), weights);
+  return !(kSure * left <= options.enough * norm);
+}
+
+ErrorEstimate estimate_errors(const MatrixPart& matrix, std::span<const double> weights,
+                              double norm, const BlockOperator& solve,
+                              const BlockOperator& solve_transposed,
+                              const ErrorEstimateOptions& options) {
   const std::int32_t n = matrix.here().vector_size();
-  const bool transposed = options.operation == Operation::kTransposed;
   // op(A)^-1 = right op(B)^-1 left
-  const auto left = transposed ? options.column_scale : options.row_scale;
-  const auto right = transposed ? options.row_scale : options.column_scale;
+  const auto right = options.unknown_scale();
+  const auto left = options.operation == Operation::kTransposed ? options.column_scale
+                                                                : options.row_scale;
   const auto sandwich = [](std::span<const double> first, const BlockOperator& inner,
                            std::span<const double> last) {
     return [=, &inner](std::span<double> block, std::int32_t nrhs) {
@@ -106,23 +113,17 @@ std::optional<ErrorEstimate> estimate_errors(const MatrixPart& matrix,
       multiply_rows(last, block);
     };
   };
-  double x_norm = 0;
-  for (std::int32_t i = 0; i < n; ++i)
-    x_norm = std::max(x_norm, std::abs(y[i]) * (right.empty() ? 1 : right[i]));
-  weigh(matrix, options.operation, y, b);
-  const auto spread = sandwich(b, solve, right);  // of errors over the solution
-  const bool verdict = options.enough > 0;        // is all that matters
-  const double enough = verdict ? options.enough * x_norm : kInfinity;
-  if (verdict && kSure * probe(n, spread) <= enough) return std::nullopt;
+  const bool verdict = options.enough > 0;  // is all that matters
   ErrorEstimate estimate;
   if (!verdict)
     estimate.condition_1norm =
         norm1(matrix, options) * estimate_norm1(n, sandwich(left, solve, right),
                                                 sandwich(right, solve_transposed, left));
   // The infinity norm of M = C op(B)^-1 diag(weight) is the 1-norm of its transpose.
-  const double error =
-      estimate_norm1(n, sandwich(right, solve_transposed, b), spread, enough);
-  estimate.forward_error_bound = error == 0 ? 0 : x_norm > 0 ? error / x_norm : kInfinity;
+  const double error = estimate_norm1(n, sandwich(right, solve_transposed, weights),
+                                      sandwich(weights, solve, right),
+                                      verdict ? options.enough * norm : kInfinity);
+  estimate.forward_error_bound = error == 0 ? 0 : norm > 0 ? error / norm : kInfinity;
   return estimate;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "espalier/model/units.h"
@@ -19,31 +18,47 @@ struct ErrorEstimateOptions {
   /// Whether the bound of the error is above this is all that matters; 0: it is to be
   /// known as well as it can be, and the condition number, too.
   double enough = 0;
+
+  /// Of the unknowns of op(B).
+  [[nodiscard]] std::span<const double> unknown_scale() const {
+    return operation == Operation::kTransposed ? row_scale : column_scale;
+  }
 };
 
+/// What is left or was rounded of each equation: b := |b - op(B) y| + f, with
+/// f = residual_rounding(). Collective where the matrix is a part of one.
+/// @return || C y ||_inf
+[[nodiscard]] double weigh_errors(const MatrixPart& matrix, std::span<const double> y,
+                                  std::span<double> b,
+                                  const ErrorEstimateOptions& options);
+
+/// Whether an error is above `enough` or may be, by one solve with random numbers:
+/// sqrt(n) times what it leaves is the bound of estimate_errors() in the mean, and a
+/// hundred times that is more than it but once in hundreds.
+/// @param weights, norm  of weigh_errors(); weights are overwritten
+[[nodiscard]] bool is_doubtful(std::span<double> weights, double norm,
+                               const BlockOperator& solve,
+                               const ErrorEstimateOptions& options);
+
 /// Condition number, and bound of the error of a solution that was refined:
-///   || |C op(B)^-1| ( |b - op(B) y| + f ) ||_inf / || C y ||_inf
-/// as in LAPACK's gerfs [ADD89], with f = residual_rounding(); not above
-/// omega1 cond1 + omega2 cond2 of [ADD89], but for f. Both by estimate_norm1(), as good
-/// as the solves are. Collective where the matrix is a part of one.
+///   || |C op(B)^-1| weights ||_inf / || C y ||_inf
+/// as in LAPACK's gerfs [ADD89]; not above omega1 cond1 + omega2 cond2 of [ADD89], but
+/// for the f of weigh_errors(). Both by estimate_norm1(), as good as the solves are.
+/// Collective where the matrix is a part of one. With `enough` the bound is estimated
+/// until it is known to be above that, mostly by two solves, and the condition number is
+/// not.
 ///
-/// With `enough` a solve with random numbers comes first: sqrt(n) times what it leaves is
-/// the bound in the mean, and a hundred times that is more than it but once in hundreds.
-/// Where that does not do, the bound is estimated until it is known to be above `enough`,
-/// mostly by two solves more, and the condition number is not.
-///
-/// @return none: the bound is good enough
-/// @param b  overwritten
-/// @param y  not read any more when the first solve begins
+/// @param weights, norm  of weigh_errors()
 /// @param solve, solve_transposed  as estimate_norm1() has them, op(B)^-1 and op(B)^-T
 /// @par Memory  estimate_errors_bytes(), allocated inside
-[[nodiscard]] std::optional<ErrorEstimate> estimate_errors(
-    const MatrixPart& matrix, std::span<double> b, std::span<const double> y,
-    const BlockOperator& solve, const BlockOperator& solve_transposed,
-    const ErrorEstimateOptions& options = {});
+[[nodiscard]] ErrorEstimate estimate_errors(const MatrixPart& matrix,
+                                            std::span<const double> weights, double norm,
+                                            const BlockOperator& solve,
+                                            const BlockOperator& solve_transposed,
+                                            const ErrorEstimateOptions& options = {});
 
-/// The most that estimate_errors() allocates: 12 n bytes or, with what `solve` takes
-/// meanwhile, 8.5 n bytes and a little.
+/// The most that weigh_errors() or estimate_errors() allocates: 12 n bytes or, with what
+/// `solve` takes meanwhile, 8.5 n bytes and a little.
 [[nodiscard]] Bytes estimate_errors_bytes(std::int32_t size, Bytes solve);
 
 }  // namespace espalier::solver

@@ -253,14 +253,15 @@ TEST(MatrixParts, HaveTheConditionOfTheWholeMatrix) {
     const BlockOperator solve_transposed = [&](std::span<double> block, std::int32_t) {
       apply<double>(transposed, block);
     };
-    Vector side = b;
-    const ErrorEstimate whole =
-        estimate_errors(a, side, y, solve, solve_transposed).value();
+    const auto estimate = [&](const MatrixPart& part) {
+      Vector weights = b;
+      const double norm = weigh_errors(part, y, weights, {});
+      return estimate_errors(part, weights, norm, solve, solve_transposed);
+    };
+    const ErrorEstimate whole = estimate(a);
     const auto [condition, bound] =
         everywhere(spread(random, a, 3), [&](const MatrixPart& part) {
-          Vector own = b;
-          const ErrorEstimate one =
-              estimate_errors(part, own, y, solve, solve_transposed).value();
+          const ErrorEstimate one = estimate(part);
           return std::pair(one.condition_1norm, one.forward_error_bound);
         });
     EXPECT_NEAR(condition, whole.condition_1norm, 1e-12 * whole.condition_1norm);
