@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <string>
 
 #include "policy/bounded_run.h"
 
@@ -11,6 +12,14 @@ namespace espalier::policy {
 namespace TEST_SOURCE {
 
 const std::string kBound = "8MiB";
+
+unsigned make_context(int (&workers)[2], const std::string& policy) {
+  if (policy == "espalier")
+    return starpu_sched_ctx_create(workers, 2, "second", STARPU_SCHED_CTX_POLICY_STRUCT,
+                                   espalier_sched_policy(), 0);
+  return starpu_sched_ctx_create(workers, 2, "second", STARPU_SCHED_CTX_POLICY_NAME,
+                                 policy.c_str(), 0);
+}
 
 TEST(HandleGate, CannotHoldTasksOnAWorkerOfTheirOwnChoice) {
   constexpr int kTasks = 6;
@@ -37,6 +46,43 @@ TEST(HandleGate, CannotHoldTasksOnAWorkerOfTheirOwnChoice) {
   EXPECT_EQ(report["held_tasks"], 0);
 }
 
+// StarPU tells all contexts of the worker of such a task. Each of them counted it, and
+// one that was never seen to end kept the gate from noticing that nothing went on.
+TEST(HandleGate, CountsATaskOnAWorkerOfSeveralContextsOnce) {
+  for (const char* const policy : {"espalier", "eager"}) {
+    SCOPED_TRACE(policy);
+    static starpu_codelet write = writing_codelet();
+    const auto report = run_bounded(
+        kBound,
+        [&] {
+          int workers[] = {0, 1};
+          const unsigned second = make_context(workers, policy);
+          starpu_data_handle_t first = temporary(kMiB);
+          for (const unsigned context : {0U, second}) {
+            starpu_task* const task = make_task(write, nullptr);
+            task->handles[0] = first;
+            task->execute_on_a_specific_worker = 1;
+            task->workerid = 1;
+            ASSERT_EQ(starpu_task_submit_to_ctx(task, context), 0);
+          }
+          ASSERT_EQ(starpu_task_wait_for_all(), 0);
+          std::array<starpu_data_handle_t, 3> handles;
+          for (auto& handle : handles) {
+            handle = temporary(3 * kMiB);
+            ASSERT_EQ(submit(write, nullptr, {handle}), 0);
+          }
+          ASSERT_EQ(starpu_task_wait_for_all(), 0);
+          for (const auto handle : handles) starpu_data_unregister(handle);
+          starpu_data_unregister(first);
+          starpu_sched_ctx_delete(second);
+        },
+        2, "warn");
+    const bool seen = policy == std::string("espalier");
+    EXPECT_EQ(outside(report, "tasks on a worker of their own choice"), seen ? 2 : 1);
+    EXPECT_EQ(report["over_bound_bytes"], 2 * kMiB) << report;
+  }
+}
+
 // Eight data of 3 MiB, written in a context with another policy and read in the first.
 nlohmann::json run_beside_eager(const std::string& bound) {
   constexpr int kData = 8;
@@ -44,8 +90,7 @@ nlohmann::json run_beside_eager(const std::string& bound) {
   auto report = run_bounded(bound, [&] {
     static starpu_codelet write = writing_codelet(), read = reading_codelet();
     int workers[] = {0, 1};
-    const unsigned other = starpu_sched_ctx_create(
-        workers, 2, "other", STARPU_SCHED_CTX_POLICY_NAME, "eager", 0);
+    const unsigned other = make_context(workers, "eager");
     starpu_pause();
     std::array<starpu_data_handle_t, kData> handles;
     for (auto& handle : handles) {

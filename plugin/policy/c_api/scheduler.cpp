@@ -263,8 +263,31 @@ void submit_hook(starpu_task* task) noexcept {
   (*share_of(task->sched_ctx))->submit(task);
 }
 
-void push_task_notify(starpu_task* task, int, int, unsigned context) noexcept {
-  (*share_of(context))->push_elsewhere(task);
+bool is_ours(unsigned context) {
+  // StarPU runs a copy of the object that it was given.
+  const starpu_sched_policy* const policy = starpu_sched_ctx_get_sched_policy(context);
+  return policy != nullptr && policy->init_sched == init;
+}
+
+// StarPU tells all contexts of a worker of a task that it gives to that worker itself,
+// and of the execution of tasks whose context has no policy. One of them counts the task:
+// its own, or else the first; none where that has another policy, which alone is told
+// more.
+bool counts_in(unsigned context, starpu_task* task, int worker) {
+  if (task->sched_ctx == context) return true;
+  const unsigned own = starpu_sched_ctx_get_ctx_for_task(task);
+  if (own == context) return true;
+  if (starpu_sched_ctx_get_sched_policy(own) != nullptr &&
+      (!is_ours(own) || starpu_sched_ctx_contains_worker(worker, own) != 0))
+    return false;
+  for (unsigned first = 0; first < context; ++first)
+    if (is_ours(first) && starpu_sched_ctx_contains_worker(worker, first) != 0)
+      return false;
+  return true;
+}
+
+void push_task_notify(starpu_task* task, int worker, int, unsigned context) noexcept {
+  if (counts_in(context, task, worker)) (*share_of(context))->push_elsewhere(task);
 }
 
 void do_schedule(unsigned context) noexcept { (*share_of(context))->do_schedule(); }
@@ -277,11 +300,13 @@ int push_task(starpu_task* task) noexcept {
 starpu_task* pop_task(unsigned context) noexcept { return (*share_of(context))->pop(); }
 
 void pre_exec_hook(starpu_task* task, unsigned context) noexcept {
-  (*share_of(context))->pre_exec(task);
+  if (counts_in(context, task, starpu_worker_get_id()))
+    (*share_of(context))->pre_exec(task);
 }
 
 void post_exec_hook(starpu_task* task, unsigned context) noexcept {
-  (*share_of(context))->post_exec(task);
+  if (counts_in(context, task, starpu_worker_get_id()))
+    (*share_of(context))->post_exec(task);
 }
 
 // Where StarPU asks (1.4 on), keep it from fetching the data of tasks that the gate
@@ -324,9 +349,7 @@ starpu_sched_policy* starpu_policy() {
 
 std::shared_ptr<Scheduler> Scheduler::running_in(unsigned context) {
   if (starpu_is_initialized() == 0 || context >= STARPU_NMAX_SCHED_CTXS) return nullptr;
-  // StarPU runs a copy of the object that it was given.
-  const starpu_sched_policy* const policy = starpu_sched_ctx_get_sched_policy(context);
-  if (policy == nullptr || policy->init_sched != init) return nullptr;
+  if (!is_ours(context)) return nullptr;
   const Share* const share = share_of(context);
   return share != nullptr ? *share : nullptr;
 }
