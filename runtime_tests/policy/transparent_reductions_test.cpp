@@ -1,8 +1,10 @@
-// Programs that declare nothing, under a bound: reductions among other tasks.
+// Programs that declare nothing, under a bound: copies for each worker, of reductions and
+// scratch, among data whose blocks have the same sizes.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <random>
 #include <utility>
 #include <vector>
@@ -12,24 +14,30 @@
 namespace espalier::policy {
 namespace TEST_SOURCE {
 
-// Work on data that are all of one size, in a random order.
+enum class Copies { kOfReductions, kOfScratch };
+
+// Work in a random order, on data that are all of one size and are reduced, or on sparse
+// matrices with scratch.
 class MixedWork {
  public:
-  explicit MixedWork(unsigned seed) : random_(seed) {
+  MixedWork(unsigned seed, Copies copies) : random_(seed), copies_(copies) {
     task_ = cpu_codelet([](void**, void*) {});
     task_.nbuffers = STARPU_VARIABLE_NBUFFERS;
   }
 
   void submit_all() {
     constexpr int kOperations = 150;
+    if (copies_ == Copies::kOfScratch)
+      scratch_ = {temporary(64 * kKiB), temporary(128 * kKiB)};
     for (int i = 0; i < kOperations; ++i) submit_one();
     for (const Datum& datum : data_) starpu_data_unregister_submit(datum.handle);
+    for (const auto scratch : scratch_) starpu_data_unregister_submit(scratch);
     data_.clear();
   }
 
  private:
   struct Datum {
-    starpu_data_handle_t handle;
+    starpu_data_handle_t handle = nullptr;
     bool written = false;
   };
   using Accesses = std::vector<std::pair<starpu_data_handle_t, starpu_data_access_mode>>;
@@ -48,7 +56,7 @@ class MixedWork {
     } else if (kind < 6) {
       if (data_[at].written) starpu_data_invalidate_submit(data_[at].handle);
       data_[at].written = false;
-    } else if (kind < 8) {
+    } else if (kind < 8 && copies_ == Copies::kOfReductions) {
       if (data_[at].written) reduce(at);
     } else {
       work();
@@ -57,6 +65,13 @@ class MixedWork {
 
   void add() {
     static starpu_codelet zero = zeroing_codelet(), sum = adding_codelet();
+    if (copies_ == Copies::kOfScratch) {
+      // Blocks of 64, 32 and 16 KiB, or multiples.
+      const auto bytes = static_cast<std::uint32_t>((1 + draw(4)) * 64 * kKiB);
+      starpu_csr_data_register(&data_.emplace_back().handle, -1, bytes / 8,
+                               bytes / 16 - 1, 0, nullptr, nullptr, 0, 8);
+      return;
+    }
     data_.push_back({temporary(64 * kKiB)});
     starpu_data_set_reduction_methods(data_.back().handle, &sum, &zero);
   }
@@ -86,6 +101,8 @@ class MixedWork {
       datum.written = true;
       accesses.emplace_back(datum.handle, mode);
     }
+    if (!scratch_.empty() && draw(2) == 0)
+      accesses.emplace_back(scratch_[draw(2)], STARPU_SCRATCH);
     submit(accesses);
   }
 
@@ -101,21 +118,31 @@ class MixedWork {
   }
 
   std::mt19937 random_;
+  const Copies copies_;
   starpu_codelet task_;
   std::vector<Datum> data_;
+  std::vector<starpu_data_handle_t> scratch_;
 };
 
-// Copies of data of one size are blocks that look alike.
-TEST(HandleGate, KeepsTheLeastBoundOfReductionsAmongDataOfOneSize) {
+void expect_least_is_kept(Copies copies) {
   for (unsigned seed = 0; seed < 5; ++seed) {
-    MixedWork unbounded(seed), bounded(seed);
+    MixedWork unbounded(seed, copies), bounded(seed, copies);
     const auto least = run_bounded("", [&] { unbounded.submit_all(); })["least_bytes"];
     ASSERT_TRUE(least.is_number()) << least;
     const auto report = run_bounded(
         least.dump() + "B", [&] { bounded.submit_all(); }, 2, "warn");
     expect_kept(report);
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
   }
+}
+
+// Copies of data of one size are blocks that look alike.
+TEST(HandleGate, KeepsTheLeastBoundOfReductionsAmongDataOfOneSize) {
+  expect_least_is_kept(Copies::kOfReductions);
+}
+
+TEST(HandleGate, KeepsTheLeastBoundOfScratchAmongBlocksOfSparseData) {
+  expect_least_is_kept(Copies::kOfScratch);
 }
 
 }  // namespace TEST_SOURCE

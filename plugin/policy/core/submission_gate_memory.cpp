@@ -39,7 +39,9 @@ void SubmissionGate::allocated_outside(const void* block, Bytes bytes) {
   book_beside(Owner::kOutside, bytes);
 }
 
+// What is booked already has been found, or was in memory when it was submitted.
 void SubmissionGate::found(Op op, std::span<const DataAccess> places) {
+  Datum latest = Datum::kNone;
   for (const DataAccess& place : places) {
     const Block block = ledger_.at(place.block);
     if (block == Block::kNone || ledger_.owner(block) != Owner::kOutside) continue;
@@ -47,7 +49,8 @@ void SubmissionGate::found(Op op, std::span<const DataAccess> places) {
     rule().for_each_datum(op, [&](Datum datum) {
       if (banker_.handle(datum) == place.handle) found = datum;
     });
-    if (found == Datum::kNone) continue;
+    if (found == Datum::kNone || (rule().booked(found) && found != latest)) continue;
+    latest = found;
     own(op, found, block);
     banker_.find_allocated(found);
   }

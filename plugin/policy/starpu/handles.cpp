@@ -182,24 +182,44 @@ void application_data_of(const starpu_task& task, std::vector<OwnDatum>& data) {
 
 namespace {
 
-// Where the buffer of a task that runs begins; nullptr: its interface does not tell.
-const void* buffer_of(const starpu_task& task, unsigned number) {
+// Calls visit(address) for each block of memory that a datum consists of, as far as its
+// interface is one of StarPU's.
+template <class Visit>
+void for_each_block(void* interface, starpu_data_interface_id id, Visit visit) {
+  const auto visit_sparse = [&](const auto& matrix) {
+    visit(reinterpret_cast<const void*>(matrix.nzval));
+    visit(matrix.colind);
+    visit(matrix.rowptr);
+  };
+  switch (id) {
+    case STARPU_VARIABLE_INTERFACE_ID:
+      return visit(reinterpret_cast<const void*>(STARPU_VARIABLE_GET_PTR(interface)));
+    case STARPU_VECTOR_INTERFACE_ID:
+      return visit(reinterpret_cast<const void*>(STARPU_VECTOR_GET_PTR(interface)));
+    case STARPU_MATRIX_INTERFACE_ID:
+      return visit(reinterpret_cast<const void*>(STARPU_MATRIX_GET_PTR(interface)));
+    case STARPU_BLOCK_INTERFACE_ID:
+      return visit(reinterpret_cast<const void*>(STARPU_BLOCK_GET_PTR(interface)));
+    case STARPU_CSR_INTERFACE_ID:
+      return visit_sparse(*static_cast<const starpu_csr_interface*>(interface));
+    case STARPU_BCSR_INTERFACE_ID:
+      return visit_sparse(*static_cast<const starpu_bcsr_interface*>(interface));
+    case STARPU_COO_INTERFACE_ID: {
+      const auto& matrix = *static_cast<const starpu_coo_interface*>(interface);
+      visit(matrix.columns);
+      visit(matrix.rows);
+      return visit(reinterpret_cast<const void*>(matrix.values));
+    }
+    default:
+      return;
+  }
+}
+
+// Of a task that runs: those of its own copy.
+void* interface_of_copy(const starpu_task& task, unsigned number) {
   void* const* const interfaces =
       task.dyn_interfaces != nullptr ? task.dyn_interfaces : task.interfaces;
-  void* const interface = interfaces[number];
-  if (interface == nullptr) return nullptr;
-  switch (starpu_data_get_interface_id(STARPU_TASK_GET_HANDLE(&task, number))) {
-    case STARPU_VARIABLE_INTERFACE_ID:
-      return reinterpret_cast<const void*>(STARPU_VARIABLE_GET_PTR(interface));
-    case STARPU_VECTOR_INTERFACE_ID:
-      return reinterpret_cast<const void*>(STARPU_VECTOR_GET_PTR(interface));
-    case STARPU_MATRIX_INTERFACE_ID:
-      return reinterpret_cast<const void*>(STARPU_MATRIX_GET_PTR(interface));
-    case STARPU_BLOCK_INTERFACE_ID:
-      return reinterpret_cast<const void*>(STARPU_BLOCK_GET_PTR(interface));
-    default:
-      return nullptr;
-  }
+  return interfaces[number];
 }
 
 }  // namespace
@@ -210,8 +230,19 @@ void places_of(const starpu_task& task, std::vector<DataAccess>& places) {
   for (unsigned i = 0; i < count; ++i) {
     const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, i);
     const bool copies = is_of_copies(task, i);
-    if (const void* const place = copies ? buffer_of(task, i) : place_of(handle))
-      places.push_back({copies ? copies_of(handle) : handle, 0, place});
+    const void* const first = copies ? nullptr : place_of(handle);
+    if (!copies && first == nullptr) continue;
+    if (first != nullptr) places.push_back({handle, 0, first});
+    void* const interface =
+        copies ? interface_of_copy(task, i)
+               : starpu_data_get_interface_on_node(handle, STARPU_MAIN_RAM);
+    if (interface == nullptr) continue;
+    const void* const name = copies ? copies_of(handle) : handle;
+    for_each_block(interface, starpu_data_get_interface_id(handle),
+                   [&](const void* block) {
+                     if (block != nullptr && block != first)
+                       places.push_back({name, 0, block});
+                   });
   }
 }
 

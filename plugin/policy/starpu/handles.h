@@ -56,7 +56,8 @@ struct OwnDatum {
 /// of lately may be left out.
 void application_data_of(const starpu_task& task, std::vector<OwnDatum>& data);
 
-/// Where the task's data are in main memory now, for those that are.
+/// Where the task's data are in main memory now, for those that are: all blocks of one
+/// after the other, as far as its interface is one of StarPU's.
 void places_of(const starpu_task& task, std::vector<DataAccess>& places);
 
 /// The handle whose memory is freed once the internal task has run, which StarPU submits
