@@ -7,8 +7,9 @@
 
 namespace espalier::policy {
 
-/// What the tasks need that are submitted, one after the other in that order: no smaller
-/// bound lets the program end without a disk, and the banker's rule keeps this one.
+/// What the tasks need that are submitted, one after the other in that order: with a
+/// smaller bound it cannot be followed without a disk, and the banker's rule keeps this
+/// one. A program may end inside less where later tasks that allocate nothing come first.
 ///
 /// Task i takes alloc_i bytes when it starts and gives back free_i when it ends, so it
 /// needs the peak of   Σ_{j<i} (alloc_j - free_j) + alloc_i.   Tasks that have ended, all

@@ -165,7 +165,9 @@ class HandleGate final : private AllocationObserver {
   std::atomic<Bytes> needed_to_overtake_ = 0;
   std::atomic<std::int64_t> taken_ = 0, fetched_ = 0;  // tasks with data
   Joins joins_;
-  std::atomic<std::uint64_t> frees_ = 0;  // blocks that were about to be freed
+  /// Grows when a block is about to be freed, and when it counts as free: in between
+  /// StarPU may still say that the datum is there.
+  std::atomic<std::uint64_t> frees_ = 0;
 
   mutable BriefMutex mutex_;  // guards what follows
   SubmissionGate gate_;

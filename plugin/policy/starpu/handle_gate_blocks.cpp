@@ -57,8 +57,11 @@ std::int64_t HandleGate::end_pending_frees(const void* thread, Seconds before) {
     return block.thread == thread || block.since < before;
   };
   bool given_back = false;
-  for (const PendingFree& block : pending_frees_)
-    if (gone(block)) given_back = gate_.freed(block.token) || given_back;
+  for (const PendingFree& block : pending_frees_) {
+    if (!gone(block)) continue;
+    ++frees_;
+    given_back = gate_.freed(block.token) || given_back;
+  }
   const std::size_t count = std::erase_if(pending_frees_, gone);
   if (given_back) {
     changed();
