@@ -15,6 +15,7 @@
 #include "cli/adjoint_report.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/number_option.h"
 #include "cli/output.h"
 #include "cli/termination.h"
 #include "espalier/model/clock.h"
@@ -48,7 +49,7 @@ AdjointModel shallow_water(const AdjointOptions& options) {
   const solver::GridShape shape = grid_of(options);
   const auto test = std::make_shared<training::ShallowWaterCase>(
       training::shallow_water_case(shape.nx, shape.ny));
-  if (options.bands < 0 || options.bands > shape.ny)
+  if (options.bands > shape.ny)
     throw Refused(fmt::format("--bands {}: from 1 to the {} rows of the grid",
                               options.bands, shape.ny),
                   drop_option("--bands"));
@@ -186,10 +187,12 @@ Command add_adjoint(CLI::App* app) {
   CLI::App* water_app = app->add_subcommand(
       "shallow-water", "Waves in a closed basin, by the initial state and the drag");
   add_adjoint_options(*water_app, *water, "512x512", 2000);
-  water_app
-      ->add_option("--bands", water->bands,
-                   "Bands of rows that a step is divided into (default: by workers)")
-      ->type_name("N");
+  whole(
+      water_app
+          ->add_option("--bands", water->bands,
+                       "Bands of rows that a step is divided into (default: by workers)")
+          ->type_name("N"),
+      1, std::numeric_limits<std::int32_t>::max());
   const auto ice = std::make_shared<AdjointOptions>();
   CLI::App* ice_app = app->add_subcommand(
       "ice-sheet",

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/report_option.h"
 #include "espalier/io/checkpoint_io.h"
@@ -62,18 +63,6 @@ void add_time(CLI::App& app, const std::string& option, std::optional<Nanosecond
   add_read(app, option, read, help)->type_name("TIME");
 }
 
-void add_count(CLI::App& app, const std::string& option,
-               std::optional<std::int64_t>& value, std::int64_t least,
-               const std::string& help) {
-  const auto read = [option, least, &value](const std::int64_t& count) {
-    if (count < least)
-      throw CLI::ValidationError(option,
-                                 fmt::format("{} is not {} or more", count, least));
-    value = count;
-  };
-  app.add_option_function<std::int64_t>(option, read, help)->type_name("N");
-}
-
 // A chain of some steps, to begin with.
 Remedy some_length(const CheckpointRequest& request) {
   Remedy remedy = set_option("--length", "100");
@@ -103,7 +92,7 @@ void add_checkpoint_options(CLI::App& app, CheckpointRequest& request) {
                  "x xbar f b ftmp btmp (docs/manual/checkpointing.md)")
       ->type_name("FILE");
   add_count(app, "--length", request.length, 1,
-            "Steps to reverse, of states that are all alike");
+            "Steps to reverse, of states that are all alike", std::int64_t{1} << 62);
   add_count(app, "--slots", request.slots, 0, "States that memory holds, x_0 among them");
   const auto read_levels = [&request](const std::string& text) {
     try {
@@ -169,9 +158,6 @@ void check(const CLI::App& app, const CheckpointRequest& request) {
     refuse_given(app, Names{"--length", "--step"}, "--step-times takes the place of it");
   if (!request.length && request.step_times.empty())
     throw Refused("a CHAIN or --length is needed", some_length(request));
-  constexpr std::int64_t kMostSteps = std::int64_t{1} << 62;
-  if (request.length && *request.length > kMostSteps)
-    throw Refused("--length: from 1 to 2^62 steps", set_option("--length", "1000000"));
   if (request.slots.has_value() != request.levels.empty()) {
     throw Refused(fmt::format("{} needs either --slots or --levels",
                               request.length ? "--length" : "--step-times"),

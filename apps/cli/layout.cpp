@@ -1,6 +1,7 @@
 // espalier layout: offsets of buffers in one piece of memory of least capacity.
 
 #include "espalier/layout/layout.h"
+#include "cli/number_option.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -138,9 +139,10 @@ void add_limits(CLI::App& app, LayoutCommand& command) {
   add_timeout(app, command.timeout,
               "Search no longer than this; the best layout so far and a\n"
               "lower bound are the answer then, as after an interrupt");
-  from_zero(app.add_option("--steps", command.steps,
-                           "Steps of search at most: the same answer on every machine")
-                ->type_name("N"));
+  whole(app.add_option("--steps", command.steps,
+                       "Steps of search at most: the same answer on every machine")
+            ->type_name("N"),
+        0);
   add_seed(app, command.seed, "Of the choices that are left to chance");
 }
 

@@ -90,6 +90,7 @@ struct Program {
 
   /// @return the subcommand; null: none was named
   const Command* parse(const Words& words) {
+    refuse_nothing(words);
     app.parse(Words(words.rbegin(), words.rend() - 1));  // the last one first
     const auto named = std::ranges::find_if(
         commands, [](const auto& each) { return each.app->parsed(); });
@@ -97,6 +98,16 @@ struct Program {
   }
 
  private:
+  // "--out=", of which CLI11 would take the next word as the value.
+  static void refuse_nothing(const Words& words) {
+    const auto end = std::ranges::find(words, "--");
+    const auto found = std::find_if(words.begin(), end, [](const std::string& word) {
+      return word.starts_with("--") && word.ends_with('=');
+    });
+    if (found != end)
+      throw CLI::ValidationError(found->substr(0, found->size() - 1), "an empty value");
+  }
+
   // No option has a use for a value without a letter. Asked before what reads it, for
   // which such a value may be a 0.
   static void refuse_empty(CLI::App& app) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "cli/number_option.h"
 #include "cli/remedy.h"
 #include "espalier/io/output_file.h"
 #include "espalier/machine/memory_limits.h"
@@ -153,29 +154,14 @@ void add_mapping(CLI::App& app, MappingKind& mapping) {
 }
 
 void add_workers(CLI::App& app, std::int32_t& workers) {
-  const auto read = [&workers](const std::int64_t& count) {
-    if (count < 1 || count > std::numeric_limits<std::int32_t>::max()) {
-      throw CLI::ValidationError("--workers",
-                                 fmt::format("{} is not 1 … {}", count,
-                                             std::numeric_limits<std::int32_t>::max()));
-    }
-    workers = static_cast<std::int32_t>(count);
-  };
-  app.add_option_function<std::int64_t>("--workers", read, "Workers, one core each")
-      ->type_name("N")
-      ->default_str(std::to_string(workers));
+  whole(app.add_option("--workers", workers, "Workers, one core each")->type_name("N"), 1,
+        std::numeric_limits<std::int32_t>::max())
+      ->capture_default_str();
 }
 
 void add_seed(CLI::App& app, std::uint64_t& seed, const std::string& help) {
-  const auto read = [&seed](const std::string& text) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, seed);
-    if (error != std::errc() || stop != end)
-      throw CLI::ValidationError(
-          "--seed", fmt::format("'{}' is not a whole number from 0 to {}", text,
-                                std::numeric_limits<std::uint64_t>::max()));
-  };
-  app.add_option_function<std::string>("--seed", read, help)
+  add_read(
+      app, "--seed", [&seed](const std::string& text) { seed = parse_seed(text); }, help)
       ->type_name("N")
       ->default_str(std::to_string(seed));
 }
@@ -225,23 +211,6 @@ bool is_output(CLI::Option& option) {
     return false;
   }
 }
-
-namespace {
-
-CLI::Option* add_range(CLI::Option* option, bool zero) {
-  return option->check([zero](const std::string& text) -> std::string {
-    double value = 0;
-    const bool read = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
-    if (read && (value > 0 || (zero && value == 0))) return {};
-    return fmt::format("'{}' is not a number {}", text,
-                       zero ? "of 0 or more" : "above 0");
-  });
-}
-
-}  // namespace
-
-CLI::Option* above_zero(CLI::Option* option) { return add_range(option, false); }
-CLI::Option* from_zero(CLI::Option* option) { return add_range(option, true); }
 
 std::string_view name(OrderKind order) {
   const TreeOrder* const known = find_order(order);

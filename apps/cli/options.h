@@ -68,10 +68,6 @@ CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& p
 /// Whether add_output() made it.
 [[nodiscard]] bool is_output(CLI::Option& option);
 
-/// The option takes finite numbers above 0; of 0 and more. @return the option
-CLI::Option* above_zero(CLI::Option* option);
-CLI::Option* from_zero(CLI::Option* option);
-
 [[nodiscard]] std::string_view name(OrderKind order);
 [[nodiscard]] std::string_view name(MappingKind mapping);
 

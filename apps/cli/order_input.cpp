@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/naming.h"
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/remedy.h"
 #include "espalier/io/graph_io.h"
@@ -71,11 +72,11 @@ void add_model(CLI::App& app, GraphSource& source, const std::string& place,
                  "or layers=6,width=512,heads=8,sequence=128,vocabulary=1000,\n"
                  "dropout=0.1")
       ->type_name("SHAPE");
-  above_zero(
-      app.add_option("--batch", source.batch,
-                     "First extent of the inputs of an ONNX model, whatever it says;\n"
-                     "of a transformer")
-          ->type_name("N"));
+  whole(app.add_option("--batch", source.batch,
+                       "First extent of the inputs of an ONNX model, whatever it says;\n"
+                       "of a transformer")
+            ->type_name("N"),
+        1);
   app.add_option_function<std::vector<std::string>>(
          "--dim",
          [&source](const std::vector<std::string>& texts) {

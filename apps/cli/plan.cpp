@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_compare.h"
@@ -324,9 +325,10 @@ Command add_plan(CLI::App* app) {
   CLI::Option* const replay = add_replay(*app, *command);
   add_memory_list(*app, command->memory);
   add_worker_list(*app, command->workers);
-  app->add_option("--task-workers", command->task_workers,
-                  "Workers that each task of a tree file can use")
-      ->check(CLI::Range(1, 1 << 20))
+  whole(app->add_option("--task-workers", command->task_workers,
+                        "Workers that each task of a tree file can use")
+            ->type_name("N"),
+        1, 1 << 20)
       ->default_str("1");
   add_order_kind(*app, command->plan.order);
   add_mapping(*app, command->plan.mapping);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <charconv>
 #include <limits>
 
+#include "cli/number_option.h"
 #include "espalier/model/error.h"
 
 namespace espalier::cli {
@@ -25,13 +25,12 @@ std::vector<std::string> items(const std::string& list) {
 }
 
 std::int32_t parse_workers(const std::string& text) {
-  std::int32_t count = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, count);
-  if (error == std::errc() && stop == end && count >= 1) return count;
-  throw CLI::ValidationError(
-      "--workers",
-      fmt::format("'{}' is not 1 … {}", text, std::numeric_limits<std::int32_t>::max()));
+  try {
+    return static_cast<std::int32_t>(
+        parse_whole(text, 1, std::numeric_limits<std::int32_t>::max()));
+  } catch (const Error& error) {
+    throw CLI::ValidationError("--workers", error.what());
+  }
 }
 
 MemoryItem parse_item(const std::string& text) {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <utility>
 
+#include "cli/number_option.h"
 #include "espalier/distributed/simulate_distribution.h"
 #include "espalier/distributed/task_cut.h"
 #include "espalier/io/text_file.h"
@@ -16,15 +17,6 @@ namespace espalier::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::int32_t parse_processes(std::string_view text) {
-  std::int32_t count = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, count);
-  if (error == std::errc() && stop == end && count >= 1 && count <= 1 << 20) return count;
-  throw CLI::ValidationError("--processes",
-                             fmt::format("'{}' is not 1 … {}", text, 1 << 20));
-}
 
 Seconds parse_latency(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
@@ -201,45 +193,35 @@ void parse_network(std::string_view text, Network& network) {
 }
 
 CLI::Option* add_processes(CLI::App& app, ProcessesRequest& request) {
-  const auto checked = [](const std::string& option, const auto& read) {
-    try {
-      read();
-    } catch (const Error& error) {
-      throw CLI::ValidationError(option, error.what());
-    }
-  };
   const auto read_list = [&request](const std::string& text) {
+    constexpr std::int64_t kMostProcesses = 1 << 20;
     request.processes.clear();
     for (std::size_t from = 0; from <= text.size();) {
       const std::size_t comma = std::min(text.find(',', from), text.size());
+      const std::string_view item = std::string_view(text).substr(from, comma - from);
       request.processes.push_back(
-          parse_processes(std::string_view(text).substr(from, comma - from)));
+          static_cast<std::int32_t>(parse_whole(item, 1, kMostProcesses)));
       from = comma + 1;
     }
   };
   CLI::Option* processes =
-      app.add_option_function<std::string>(
-             "--processes", read_list,
-             "Instead of one process: a cluster job of this many, each with\n"
-             "--workers and a bound of its own; a list, as 1,2,4: the least\n"
-             "bound of each process by the number of processes")
+      add_read(app, "--processes", read_list,
+               "Instead of one process: a cluster job of this many, each with\n"
+               "--workers and a bound of its own; a list, as 1,2,4: the least\n"
+               "bound of each process by the number of processes")
           ->type_name("N[,N…]");
-  app.add_option_function<std::string>(
-         "--memory-per-process",
-         [&request, checked](const std::string& text) {
-           checked("--memory-per-process", [&] { request.memory = parse_memory(text); });
-         },
-         "Memory bound of each process, as --memory; xFACTOR and min refer\n"
-         "to the least that the mapping finds for this many processes")
+  add_read(
+      app, "--memory-per-process",
+      [&request](const std::string& text) { request.memory = parse_memory(text); },
+      "Memory bound of each process, as --memory; xFACTOR and min refer\n"
+      "to the least that the mapping finds for this many processes")
       ->type_name("SIZE|min|xFACTOR|auto|none")
       ->default_str("min")
       ->needs(processes);
-  app.add_option_function<std::string>(
-         "--network",
-         [&request, checked](const std::string& text) {
-           checked("--network", [&] { parse_network(text, request.network); });
-         },
-         "Latency of a message and bandwidth into a process")
+  add_read(
+      app, "--network",
+      [&request](const std::string& text) { parse_network(text, request.network); },
+      "Latency of a message and bandwidth into a process")
       ->type_name("TIME,SIZE/s")
       ->default_str("2us,10GB/s")
       ->needs(processes);

@@ -15,6 +15,7 @@
 #include "cli/gzip_text.h"
 #include "cli/interrupt.h"
 #include "cli/naming.h"
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/order_input.h"
 #include "cli/output.h"
@@ -249,9 +250,10 @@ void add_limits(CLI::App& app, ShardCommand& command) {
   add_timeout(app, command.timeout,
               "Search no longer than this; the best choice so far and a\n"
               "lower bound are the answer then, as after an interrupt");
-  from_zero(app.add_option("--rounds", command.rounds,
-                           "Rounds of search at most: the same answer on every machine")
-                ->type_name("N"));
+  whole(app.add_option("--rounds", command.rounds,
+                       "Rounds of search at most: the same answer on every machine")
+            ->type_name("N"),
+        0);
   app.add_flag("--processor-time", command.processor_time,
                "The limit is of processor time: the same beside other work");
   add_seed(app, command.seed, "Of the choices that are left to chance");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "espalier/io/text_file.h"
@@ -78,12 +79,14 @@ void add_transformer(CLI::App& app, TransformerRequest& request) {
   add_choice(app, "--training", request.optimiser,
              {{"adam", "adam"}, {"momentum", "momentum"}, {"sgd", "sgd"}},
              "Whose state is held beside parameters and gradients");
-  above_zero(app.add_option("--batch", request.batch,
-                            "Sequences a step, default: one a device; of an ONNX model\n"
-                            "the first extent of its inputs")
-                 ->type_name("N"));
-  above_zero(app.add_option("--layers", request.layers, "Instead of the transformer's")
-                 ->type_name("N"));
+  whole(app.add_option("--batch", request.batch,
+                       "Sequences a step, default: one a device; of an ONNX model\n"
+                       "the first extent of its inputs")
+            ->type_name("N"),
+        1);
+  whole(app.add_option("--layers", request.layers, "Instead of the transformer's")
+            ->type_name("N"),
+        1);
   above_zero(
       app.add_option("--bandwidth", request.bandwidth, "Of an axis, bytes a second"))
       ->capture_default_str();

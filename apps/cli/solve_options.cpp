@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/number_option.h"
 #include "cli/paths.h"
 #include "cli/remedy.h"
 #include "cli/report_option.h"
@@ -75,12 +76,12 @@ void add_input(CLI::App& app, SolveOptions& options) {
                  "Write every task of the factorisation to this file, for\n"
                  "plan --replay; in core, in one process")
       ->type_name("FILE");
-  app.add_option("--repeat", options.repeat,
-                 "Factorise so many times, as with new values: the memory of one\n"
-                 "serves the next. The report is of the last; a trace has the\n"
-                 "median of each task's times, of the last nine at most")
-      ->type_name("TIMES")
-      ->check(CLI::Range(1, 1'000'000));
+  whole(app.add_option("--repeat", options.repeat,
+                       "Factorise so many times, as with new values: the memory of one\n"
+                       "serves the next. The report is of the last; a trace has the\n"
+                       "median of each task's times, of the last nine at most")
+            ->type_name("TIMES"),
+        1, 1'000'000);
   app.add_flag("--transposed", options.transposed,
                "Solve with the transposed matrix: A^T x = b");
   app.add_flag("--conjugate-transposed", options.conjugate_transposed,
@@ -99,22 +100,21 @@ void add_numerics(CLI::App& app, SolveOptions& options) {
                        {"equilibrate", Scaling::kEquilibrate},
                        {"matching", Scaling::kMatching}},
                       "Of rows and columns before the factorisation");
-  const auto read = [&options](const double& threshold) {
-    if (!(threshold > 0 && threshold <= 1))
-      throw CLI::ValidationError("--pivot-threshold",
-                                 fmt::format("{} is not above 0 and up to 1", threshold));
-    options.pivot_threshold = threshold;
-  };
-  app.add_option_function<double>(
-         "--pivot-threshold", read,
-         "Smaller pivots are delayed: no entry of the factor is\n"
-         "beyond 1 / U; 0 < U <= 1; symmetric and general")
-      ->type_name("U")
+  in_range(
+      app.add_option("--pivot-threshold", options.pivot_threshold,
+                     "Smaller pivots are delayed: no entry of the factor is\n"
+                     "beyond 1 / U; 0 < U <= 1; symmetric and general")
+          ->type_name("U"),
+      [](double threshold) { return threshold > 0 && threshold <= 1; },
+      "above 0 and up to 1")
       ->default_str(fmt::format("{}", options.solver.pivot_threshold));
-  app.add_option("--low-rank", options.solver.low_rank,
-                 "Block low rank: tiles of large fronts are compressed, up\n"
-                 "to TOL of the matrix; 0: none; spd, in core")
-      ->type_name("TOL");
+  in_range(
+      app.add_option("--low-rank", options.solver.low_rank,
+                     "Block low rank: tiles of large fronts are compressed, up\n"
+                     "to TOL of the matrix; 0: none; spd, in core")
+          ->type_name("TOL"),
+      [](double tolerance) { return tolerance >= 0 && tolerance < 1; },
+      "from 0 on and below 1");
   app.add_flag("--no-refine", options.no_refine, "No iterative refinement");
   app.add_flag("--estimate-errors", options.solver.estimate_errors,
                "Condition number and bound of the error: a few more solves");
@@ -194,9 +194,6 @@ void check_what_kind_has(const SolveOptions& options) {
 
 void check_low_rank(const SolveOptions& options) {
   const double tolerance = options.solver.low_rank;
-  if (!(tolerance >= 0 && tolerance < 1))
-    throw Refused(fmt::format("--low-rank {}: not in [0, 1)", tolerance),
-                  set_option("--low-rank", "1e-8"));
   if (tolerance == 0) return;
   if (options.solver.kind && options.solver.kind != FactorKind::kCholesky)
     throw Refused(

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/naming.h"
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/paths.h"
@@ -143,23 +144,23 @@ Ending run_train(TrainCommand& command) {
 }
 
 void add_sharing(CLI::App& app, TrainCommand& command) {
-  app.add_option("--micro-batches", command.micro_batches,
-                 "Parts of a step's samples, one after the other: --batch is\n"
-                 "divided by them and by the processes that share no pipeline")
-      ->type_name("M")
-      ->check(CLI::Range(1, 1 << 16))
+  whole(app.add_option("--micro-batches", command.micro_batches,
+                       "Parts of a step's samples, one after the other: --batch is\n"
+                       "divided by them and by the processes that share no pipeline")
+            ->type_name("M"),
+        1, 1 << 16)
       ->capture_default_str();
-  app.add_option("--pipeline", command.stages,
-                 "Of several processes (mpirun): stages of the pipeline, each on\n"
-                 "a process; the other factor is data parallel (default: all,\n"
-                 "with --tensor-parallel 1)")
-      ->type_name("STAGES")
-      ->check(CLI::Range(1, 1 << 16));
-  app.add_option("--tensor-parallel", command.tensor,
-                 "Processes that divide each pair of linear layers, the first by\n"
-                 "columns, the second by rows")
-      ->type_name("T")
-      ->check(CLI::Range(1, 1 << 16))
+  whole(app.add_option("--pipeline", command.stages,
+                       "Of several processes (mpirun): stages of the pipeline, each on\n"
+                       "a process; the other factor is data parallel (default: all,\n"
+                       "with --tensor-parallel 1)")
+            ->type_name("STAGES"),
+        1, 1 << 16);
+  whole(app.add_option("--tensor-parallel", command.tensor,
+                       "Processes that divide each pair of linear layers, the first by\n"
+                       "columns, the second by rows")
+            ->type_name("T"),
+        1, 1 << 16)
       ->capture_default_str();
   add_read(
       app, "--schedule",
@@ -206,11 +207,16 @@ void add_update(CLI::App& app, TrainCommand& command) {
             "scalar; may be given several times");
   add_names("--frozen", command.frozen,
             "One that is not trained; may be given several times");
-  app.add_option("--rate", command.job.update.rate, "Rate of learning")
-      ->type_name("R")
+  constexpr double kMostRate = 1e6;
+  in_range(
+      app.add_option("--rate", command.job.update.rate, "Rate of learning")
+          ->type_name("R"),
+      [](double rate) { return rate >= 0 && rate <= kMostRate; },
+      fmt::format("from 0 to {}", kMostRate))
       ->capture_default_str();
-  app.add_option("--steps", command.job.steps, "Training steps")
-      ->type_name("N")
+  constexpr std::int64_t kMostSteps = 1'000'000'000;
+  whole(app.add_option("--steps", command.job.steps, "Training steps")->type_name("N"), 1,
+        kMostSteps)
       ->capture_default_str();
   add_seed(app, command.job.seed, "Of random parameters, data and masks");
 }
@@ -224,15 +230,6 @@ void choose_threads(TrainCommand& command) {
 }
 
 void check(const TrainCommand& command) {
-  if (command.job.steps < 1 || command.job.steps > 1'000'000'000)
-    throw Refused(fmt::format("--steps {}: from 1 to 10^9", command.job.steps),
-                  set_option("--steps", command.job.steps < 1 ? "1" : "1000000000"));
-  if (!(command.job.update.rate >= 0 && command.job.update.rate <= 1e6))
-    throw Refused(fmt::format("--rate {}: from 0 to 10^6", command.job.update.rate),
-                  drop_option("--rate"));
-  if (command.job.threads < 1 || command.job.threads > 1024)
-    throw Refused(fmt::format("--threads {}: from 1 to 1024", command.job.threads),
-                  drop_option("--threads"));
   if (!command.job.planned && command.memory.kind != MemoryRequest::Kind::kUnbounded)
     throw Refused("--unplanned: needs --memory none", set_option("--memory", "none"));
   if (!command.stage_times.empty() && command.form.scheme)
@@ -267,10 +264,12 @@ CLI::Option* add_options(CLI::App* app, TrainCommand* command) {
       "--unplanned", [command] { command->job.planned = false; },
       "Every tensor by itself, to compare with");
   add_workers(*app, command->job.runtime.workers);
+  constexpr std::int64_t kMostThreads = 1024;
   CLI::Option* threads =
-      app->add_option("--threads", command->job.threads,
-                      "Threads of each worker (default: what the cores allow)")
-          ->type_name("N");
+      whole(app->add_option("--threads", command->job.threads,
+                            "Threads of each worker (default: what the cores allow)")
+                ->type_name("N"),
+            1, kMostThreads);
   app->add_option("--scheduler", command->job.runtime.scheduler,
                   "espalier, or a policy of StarPU's own")
       ->capture_default_str();

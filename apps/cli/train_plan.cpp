@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/report_option.h"
@@ -179,35 +180,31 @@ Ending run_train_plan(const TrainPlanRequest& request) {
 }
 
 void add_question(CLI::App& app, TrainPlanRequest& request) {
-  app.add_option("--processes", request.processes, "Processes, one device each")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--batch", request.batch, "Samples of a step, all processes together")
-      ->type_name("B")
-      ->check(CLI::Range(1, 1 << 24));
+  whole(app.add_option("--processes", request.processes, "Processes, one device each")
+            ->type_name("N"),
+        1, 1 << 20);
+  whole(app.add_option("--batch", request.batch,
+                       "Samples of a step, all processes together")
+            ->type_name("B"),
+        1, 1 << 24);
   add_size(app, "--memory-per-process", "Bound of each process",
            [&request](Bytes bound) { request.memory = bound; });
-  app.add_option_function<std::vector<int>>(
-         "--zero",
-         [&request](const std::vector<int>& stages) {
-           request.zero.clear();
-           for (const int stage : stages) {
-             if (stage < 0 || stage > 3)
-               throw CLI::ValidationError("--zero",
-                                          fmt::format("{} is not 0 … 3", stage));
-             request.zero.push_back(static_cast<ZeroStage>(stage));
-           }
-         },
-         "Stages of ZeRO to look at; default: 0,1,2,3")
-      ->delimiter(',')
+  whole(app.add_option_function<std::vector<int>>(
+               "--zero",
+               [&request](const std::vector<int>& stages) {
+                 request.zero.clear();
+                 for (const int stage : stages)
+                   request.zero.push_back(static_cast<ZeroStage>(stage));
+               },
+               "Stages of ZeRO to look at; default: 0,1,2,3")
+            ->delimiter(','),
+        0, 3)
       ->type_name("0|1|2|3");
   add_choice(app, "--schedule", request.schedules,
              {{"1f1b", {PipelineScheme::kOneForwardOneBackward}},
               {"gpipe", {PipelineScheme::kGpipe}}},
              "Of the pipeline");
-  app.add_option("--top", request.top, "Plans to show")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20))
+  whole(app.add_option("--top", request.top, "Plans to show")->type_name("N"), 1, 1 << 20)
       ->capture_default_str();
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/report_option.h"
 #include "cli/train_plan_pipeline.h"
@@ -36,12 +37,13 @@ void add_stages(CLI::App& app, PipelineRequest& request) {
   app.add_option("STAGES", request.file,
                  "Stages, one a line, CSV or JSON (docs/manual/train-plan.md); or:")
       ->type_name("FILE");
-  app.add_option("--stages", request.stages, "Stages, one a device")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--micro-batches", request.micro_batches, "Micro-batches of a step")
-      ->type_name("M")
-      ->check(CLI::Range(1, 1 << 20))
+  whole(
+      app.add_option("--stages", request.stages, "Stages, one a device")->type_name("N"),
+      1, 4096);
+  whole(
+      app.add_option("--micro-batches", request.micro_batches, "Micro-batches of a step")
+          ->type_name("M"),
+      1, 1 << 20)
       ->capture_default_str();
   const auto time = [&](const char* option, auto& values, const char* help) {
     add_list(app, option, values, parse_duration, "TIME", help);
@@ -96,9 +98,9 @@ void add_search(CLI::App& app, PipelineRequest& request) {
       {{"makespan", PipelineObjective::kMakespan}, {"span", PipelineObjective::kSpan}},
       "Short from the begin of the step to its end, or on each device\n"
       "from its first operation to its last (no barrier at the end)");
-  from_zero(
-      app.add_option("--steps", request.search.replays, "Replays of the local search")
-          ->type_name("N"))
+  whole(app.add_option("--steps", request.search.replays, "Replays of the local search")
+            ->type_name("N"),
+        0)
       ->capture_default_str();
   add_timeout(app, request.timeout,
               "Search no longer than this; the best schedules so far are the\n"

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "cli/number_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/train_plan_model.h"
@@ -177,22 +178,23 @@ Command add_train_plan_zero(CLI::App& train_plan) {
   CLI::App* app = train_plan.add_subcommand(
       "zero", "What each rank of data parallelism keeps, gathers and sends");
   add_model_options(*app, request->model);
-  app->add_option("--ranks", request->ranks, "Ranks of data parallelism")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20))
+  whole(app->add_option("--ranks", request->ranks, "Ranks of data parallelism")
+            ->type_name("N"),
+        1, 1 << 20)
       ->capture_default_str();
-  app->add_option("--micro-batch", request->micro_batch, "Samples of a micro-batch")
-      ->type_name("B")
-      ->check(CLI::Range(1, 1 << 20))
+  whole(app->add_option("--micro-batch", request->micro_batch, "Samples of a micro-batch")
+            ->type_name("B"),
+        1, 1 << 20)
       ->capture_default_str();
-  app->add_option("--micro-batches", request->micro_batches,
-                  "Micro-batches of a step on each rank")
-      ->type_name("M")
-      ->check(CLI::Range(1, 1 << 20))
+  whole(app->add_option("--micro-batches", request->micro_batches,
+                        "Micro-batches of a step on each rank")
+            ->type_name("M"),
+        1, 1 << 20)
       ->capture_default_str();
-  from_zero(app->add_option("--recompute", request->recomputed,
-                            "Layers, from the first on, that keep their inputs alone")
-                ->type_name("LAYERS"))
+  whole(app->add_option("--recompute", request->recomputed,
+                        "Layers, from the first on, that keep their inputs alone")
+            ->type_name("LAYERS"),
+        0)
       ->capture_default_str();
   add_json(*app, request->json);
   return {app, [request] { return run_zero(*request); }};

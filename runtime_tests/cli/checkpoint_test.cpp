@@ -198,7 +198,7 @@ TEST(Checkpoint, RefusesBadUsage) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "a CHAIN or --length is needed"},
       {{"--length", "5"}, "either --slots or --levels"},
-      {{"--length", "0", "--slots", "3"}, "0 is not 1 or more"},
+      {{"--length", "0", "--slots", "3"}, "'0' is not a whole number from 1 to"},
       {{"--length", "5", "--slots", "3", "--levels", "ram:1"}, "either --slots"},
       {{"--length", "5", "--slots", "3", "--read-once"}, "--read-once: needs --levels"},
       {{"--length", "5", "--levels", "a:1,b:1", "--read-once", "--online"}, "together"},

@@ -397,7 +397,8 @@ TEST(TrainPlan, SaysWhatIsWrong) {
   refused({"--transformer", "gpt2", "--processes", "2"}, "--batch is needed");
   refused({"--transformer", "gpt2", "--processes", "2", "--batch", "4"},
           "--memory-per-process is needed");
-  refused({"--transformer", "gpt2", "--zero", "4"}, "4 is not 0");
+  refused({"--transformer", "gpt2", "--zero", "4"},
+          "--zero: '4' is not a whole number from 0 to 3");
   refused({"--transformer", "gpt2", "--network", "fast"}, "--network");
   refused({"--transformer", "gpt2", "--node", "8"}, "is not a node");
   refused({"--transformer", "gpt2", "--rate", "-1"}, "'-1' is not a number of flops");

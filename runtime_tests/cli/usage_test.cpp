@@ -90,6 +90,42 @@ TEST(Usage, AnEmptyValueIsCalledSo) {
                  "--length: an empty value");
 }
 
+// The value of "--schedule=" is not the word behind it.
+TEST(Usage, NothingBehindAnEqualsSignIsAnEmptyValue) {
+  const TemporaryFile tree("1 -1 4 0 1\n");
+  expect_refused({"plan", tree.path(), "--schedule=", "--json"},
+                 "--schedule: an empty value");
+  expect_refused({"plan", "--memory=", "8MiB", "--grid=2x2"}, "--memory: an empty value");
+}
+
+TEST(Usage, WholeNumbersAreNamedWithTheirRange) {
+  const std::string length = "is not a whole number from 1 to 4611686018427387904";
+  for (const char* wrong : {"0", "1.5", "1e18", "two", "0x10", "4611686018427387905"})
+    expect_refused({"checkpoint", "--length", wrong, "--slots", "3"},
+                   std::string("--length: '") + wrong + "' " + length);
+  // 2^63 is not read as 2^63 - 1.
+  expect_refused({"checkpoint", "--length", "5", "--slots", "9223372036854775808"},
+                 "'9223372036854775808' is not a whole number from 0 to");
+  expect_refused({"layout", "none.csv", "--steps", "1.5"},
+                 "--steps: '1.5' is not a whole");
+  expect_refused({"order", "none.json", "--workers", "many"}, "--workers: 'many'");
+  expect_refused({"solve", "--grid", "2x2", "--repeat", "1.5"}, "from 1 to 1000000");
+}
+
+// CLI11 reads 010 as eight.
+TEST(Usage, WholeNumbersAreDecimal) {
+  const Outcome outcome = run({"checkpoint", "--length", "010", "--slots", "3"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("10 steps"), std::string::npos) << outcome.out;
+}
+
+TEST(Usage, NumbersAreNamedWithTheirRange) {
+  expect_refused({"solve", "--grid", "2x2", "--low-rank", "small"},
+                 "--low-rank: 'small' is not a number from 0 on and below 1");
+  expect_refused({"solve", "--grid", "2x2", "--pivot-threshold", "half"},
+                 "--pivot-threshold: 'half' is not a number above 0 and up to 1");
+}
+
 TEST(Usage, AnUnknownModelOfAdjointIsNamed) {
   expect_refused({"adjoint", "lake"}, "lake");
   expect_refused({"adjoint"}, "shallow-water or ice-sheet");

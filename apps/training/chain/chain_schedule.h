@@ -22,8 +22,9 @@ struct ScheduleCosts {
 };
 
 /// What a store or a restore can cost, in forward steps.
+inline constexpr double kMostTransferCost = 1e6;
 [[nodiscard]] constexpr bool is_transfer_cost(double steps) {
-  return steps >= 0 && steps <= 1e6;
+  return steps >= 0 && steps <= kMostTransferCost;
 }
 
 /// About the most memory that make_schedule() takes for tables where states are not in

@@ -61,7 +61,7 @@ class Planner(unittest.TestCase):
             espalier.plan("none.tree")
         for message, wrong in (
                 ("^--workers: .*0", lambda: espalier.plan(TREE, workers=0)),
-                ("^--length: -1 is not 1 or more",
+                ("^--length: '-1' is not a whole number from 1",
                  lambda: espalier.checkpoint(length=-1, slots=3)),
                 ("^--alignment: 0 is", lambda: espalier.layout([(0, 2, 1)], alignment=0)),
                 ("^--length needs either --slots or --levels",
