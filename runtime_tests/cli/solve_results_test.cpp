@@ -76,6 +76,40 @@ TEST(SolveResults, RefusesWhatIsNoListOfVariables) {
   }
 }
 
+// The block that is written is in the account, as the factor is.
+TEST(SolveResults, KeepTheBoundWithALargeSchurComplement) {
+  std::string numbers;
+  for (int k = 1; k <= 1500; ++k) numbers += std::to_string(k) + "\n";
+  const TemporaryFile variables(numbers), out("");
+  const Outcome outcome = solve({"--grid", "16x16x16", "--schur", variables.path(),
+                                 "--out", out.path(), "--memory", "min"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const json report = object(outcome);
+  EXPECT_LE(report["peak_rss_bytes"], report["bound_bytes"]);
+}
+
+// Nobody knows how many null vectors there are before the factorisation.
+TEST(SolveResults, KeepTheBoundWithALargeNullSpace) {
+  constexpr int kOrder = 1600, kZeros = 400;
+  Entries diagonal{kOrder, {}};
+  for (int k = kZeros; k < kOrder; ++k) diagonal.add(k, k, 1 + k % 3);
+  const TemporaryFile matrix(diagonal.text("general")), out("of another run");
+  const auto within = [&](const char* bound) {
+    return solve({matrix.path(), "--kind", "general", "--null-space", out.path(),
+                  "--memory", bound});
+  };
+  const Outcome least = within("min");
+  EXPECT_EQ(least.status, 1);
+  expect_says(least, "400 vectors miss");
+  EXPECT_EQ(out.text(), "of another run");
+  EXPECT_LE(object(least)["peak_rss_bytes"], object(least)["bound_bytes"]);
+  const Outcome ample = within("128MiB");
+  EXPECT_EQ(ample.status, 1);
+  EXPECT_EQ(object(ample)["null_space"], kZeros);
+  EXPECT_EQ(array_values(out.text()).size(), std::size_t{kOrder} * kZeros);
+  EXPECT_LE(object(ample)["peak_rss_bytes"], object(ample)["bound_bytes"]);
+}
+
 TEST(SolveResults, WritesABasisOfTheNullSpace) {
   // The Laplacian of two paths of three points.
   Entries paths{6, {}};

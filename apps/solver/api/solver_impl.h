@@ -106,6 +106,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   void schur(std::span<double> block) const;
 
   [[nodiscard]] std::vector<double> null_space_basis(Operation operation);
+  void find_null_basis(Operation operation,
+                       const std::function<void(std::span<double>, bool)>& solve,
+                       std::span<double> basis) const;
 
   void set_refinement(bool refine, bool no_residual, bool estimate_errors) {
     options_.refine = refine;
@@ -246,6 +249,9 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes estimating_bytes(const Symbolic& symbolic,
                                        std::int32_t basis) const;
   [[nodiscard]] Bytes mapping_bytes(const Symbolic& symbolic) const;
+  [[nodiscard]] Bytes factor_bytes_in_memory(const Grouping& of) const;
+  [[nodiscard]] Bytes schur_bytes(const Symbolic& symbolic) const;
+  [[nodiscard]] Bytes null_basis_bytes(std::int64_t vectors) const;
   /// Whether rows and columns are scaled, and moved, alike.
   [[nodiscard]] bool has_one_scale() const {
     return prepared_.kind != FactorKind::kLu && prepared_.row_of.empty();
@@ -284,6 +290,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] Bytes given_back() const;
   [[nodiscard]] Bytes solve_room() const;
   void check_room_to_solve() const;
+  void check_room_for_null_basis(std::int64_t vectors, std::int32_t block) const;
   [[nodiscard]] Bytes least_inside(const MemoryAccount& account) const;
   [[nodiscard]] Bytes needed_for_plan() const;
   [[nodiscard]] Bytes most_inside() const;
@@ -308,7 +315,8 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] bool is_of_scale() const;
   [[nodiscard]] NullQuotient null_vector_quotient(const std::function<void()>& ask);
   void make_room_to_solve(std::int32_t nrhs);
-  void with_open_solve(std::int32_t nrhs, const std::function<void()>& body);
+  void with_open_solve(std::int32_t nrhs, const std::function<void()>& body,
+                       Bytes beside = 0);
   [[nodiscard]] std::int32_t nrhs_at_once(std::int32_t nrhs);
   /// How blocks of right-hand sides are solved for.
   struct Pass {

@@ -111,18 +111,23 @@ void Solver::Impl::measure() const {
   measured_ = true;
 }
 
+// Of panels that stay, and of what stands in memory with them.
+Bytes Solver::Impl::factor_bytes_in_memory(const Grouping& of) const {
+  Bytes resident = 0;
+  for (const AssemblyTree::Node& node : of.tree.nodes)
+    if (node.factor_at < 0) resident = checked_add(resident, node.factor_bytes);
+  if (of.symbolic.kept() > 0)
+    resident = checked_add(resident, of.tree.nodes.back().contribution_bytes);
+  return resident;
+}
+
 // Resident while solving, with the panels that stay and the largest of those that do not,
 // apart from what refinement and estimates take in turn.
 Bytes Solver::Impl::bare_solve_bytes(const Grouping& of, std::int32_t nrhs) const {
-  Bytes resident = 0, largest = 0;
-  for (const AssemblyTree::Node& node : of.tree.nodes) {
-    if (node.factor_at < 0)
-      resident = checked_add(resident, node.factor_bytes);
-    else
-      largest = std::max(largest, node.factor_bytes);
-  }
-  if (of.symbolic.kept() > 0)
-    resident = checked_add(resident, of.tree.nodes.back().contribution_bytes);
+  Bytes resident = checked_add(factor_bytes_in_memory(of), schur_bytes(of.symbolic));
+  Bytes largest = 0;
+  for (const AssemblyTree::Node& node : of.tree.nodes)
+    if (node.factor_at >= 0) largest = std::max(largest, node.factor_bytes);
   // Right-hand sides and solutions.
   const Bytes vectors =
       checked_mul(2 * nrhs * std::int64_t{vector_size()}, sizeof(double));
@@ -132,6 +137,38 @@ Bytes Solver::Impl::bare_solve_bytes(const Grouping& of, std::int32_t nrhs) cons
                                  numeric_->solve_workspace_bytes(
                                      input(of), of.kind, workers(), nrhs,
                                      !analysis_.form.empty(), of.distribution)));
+}
+
+// The block that schur() fills, which a caller makes when there is a factor.
+Bytes Solver::Impl::schur_bytes(const Symbolic& symbolic) const {
+  const std::int64_t kept = symbolic.kept();
+  return checked_mul(checked_mul(kept, kept),
+                     analysis_.permuted.parts() * static_cast<Bytes>(sizeof(double)));
+}
+
+// Of so many vectors: the basis and three more of its size, and three vectors beside
+// them.
+Bytes Solver::Impl::null_basis_bytes(std::int64_t vectors) const {
+  return checked_mul(checked_add(checked_mul(4, vectors), 3),
+                     vector_size() * static_cast<Bytes>(sizeof(double)));
+}
+
+// Nobody knows before the factorisation how many null vectors there are. What of the
+// bound was for delayed pivots, and they did not take, is free by now.
+void Solver::Impl::check_room_for_null_basis(std::int64_t vectors,
+                                             std::int32_t block) const {
+  Bytes missing = 0;
+  if (bound_) {
+    const Bytes more = numeric_->held_bytes() - factor_bytes_in_memory(at_hand());
+    const Bytes left = memory_.delays - std::clamp<Bytes>(more, 0, memory_.delays);
+    const Bytes needed =
+        checked_add(null_basis_bytes(vectors), bare_solve_bytes(at_hand(), block));
+    missing = needed - checked_add(solve_room(), left);
+  }
+  if (processes_) missing = processes_->communicator.largest(missing);
+  if (missing > 0)
+    throw DoesNotFit(fmt::format("null_space_basis: {} vectors miss {} in the bound",
+                                 vectors, format_size(missing)));
 }
 
 // What maps vectors to the given system: scale factors, the system of each unknown, and

@@ -123,15 +123,17 @@ struct PartOfBasis {
 // belongs to one may be nothing beside the rounding of the other. An orthonormal basis
 // restricted to a system has singular values 1, as many as its null space has dimensions,
 // and 0.
-std::vector<double> by_systems(const std::vector<double>& basis, std::size_t n,
+std::vector<double> by_systems(std::vector<double>&& basis, std::size_t n,
                                std::span<const std::int32_t> systems) {
-  if (systems.empty() || basis.size() <= n) return basis;
+  if (systems.empty() || basis.size() <= n) return std::move(basis);
   std::vector<std::vector<std::size_t>> rows(
       static_cast<std::size_t>(std::ranges::max(systems)) + 1);
   for (std::size_t i = 0; i < n; ++i) rows[systems[i]].push_back(i);
   std::vector<double> result;
+  result.reserve(basis.size());
   for (const std::vector<std::size_t>& own : rows) {
     PartOfBasis part{{}, own.size(), basis.size() / n};
+    part.value.reserve(part.rows * part.vectors);
     for (std::size_t k = 0; k < basis.size(); k += n)
       for (const std::size_t i : own) part.value.push_back(basis[k + i]);
     std::vector<double> found;
@@ -150,7 +152,7 @@ std::vector<double> by_systems(const std::vector<double>& basis, std::size_t n,
         result[result.size() - n + own[i]] = q[i];
     }
   }
-  return result.size() == basis.size() ? result : basis;
+  return result.size() == basis.size() ? std::move(result) : std::move(basis);
 }
 
 // The entries of the last rows and columns, from `inner` on, onto a dense block.
@@ -317,44 +319,56 @@ std::vector<double> Solver::Impl::null_space_basis(Operation operation) {
     throw InvalidInput("null_space_basis: pivots were perturbed, it is not known");
   const auto n = static_cast<std::size_t>(vector_size());
   const std::int64_t count = pivots_.null_space * analysis_.permuted.parts();
+  if (count == 0) return {};
+  const std::int32_t block = nrhs_at_once(
+      static_cast<std::int32_t>(std::min<std::int64_t>(count, vector_size())));
+  check_room_for_null_basis(count, block);
   std::vector<double> basis(n * static_cast<std::size_t>(count));
-  if (basis.empty()) return basis;
+  const auto solve = [&](std::span<double> vectors, bool transposed) {
+    const auto all = static_cast<std::int64_t>(vectors.size() / n);
+    for (std::int64_t k = 0; k < all; k += block) {
+      const auto now = static_cast<std::int32_t>(std::min<std::int64_t>(block, all - k));
+      factored(transposed)(vectors.subspan(k * n, now * n), now);
+    }
+  };
+  const auto find = [&] {
+    find_null_basis(operation, solve, basis);
+    const std::vector<std::int32_t> systems =
+        by_part(independent_systems(analysis_.symbolic, analysis_.form), n);
+    GivenBasis given(matrix(), map(operation), operation,
+                     by_systems(std::move(basis), n, systems));
+    basis = given.corrected([&](std::span<double> vectors) {
+      solve(vectors, operation == Operation::kTransposed);
+    });
+  };
+  with_open_solve(block, find, null_basis_bytes(count));
+  return basis;
+}
+
+// @param basis  zeros; receives orthonormal vectors
+void Solver::Impl::find_null_basis(
+    Operation operation, const std::function<void(std::span<double>, bool)>& solve,
+    std::span<double> basis) const {
+  const auto n = static_cast<std::size_t>(vector_size());
+  const bool transposed = operation == Operation::kTransposed;
   const std::span<double> sought = set_unmatched(basis);
   std::minstd_rand random(1);
   fill(sought, random);
-  const bool transposed = operation == Operation::kTransposed;
   std::vector<double> products(basis.size());
-  const std::int32_t block = nrhs_at_once(
-      static_cast<std::int32_t>(std::min<std::int64_t>(count, vector_size())));
-  with_open_solve(block, [&] {
-    const auto solve = [&](std::span<double> vectors, bool other) {
-      const auto all = static_cast<std::int64_t>(vectors.size() / n);
-      for (std::int64_t k = 0; k < all; k += block) {
-        const auto now =
-            static_cast<std::int32_t>(std::min<std::int64_t>(block, all - k));
-        factored(other)(vectors.subspan(k * n, now * n), now);
-      }
-    };
-    solve(sought, !transposed);
-    orthonormalise(sought, n, &random);
-    solve(sought, transposed);
-    orthonormalise(sought, n, &random);
-    double error = null_error(matrix(), operation, basis, products);
-    for (int left = kBasisCorrections; left > 0 && error > kNull; --left) {
-      solve(products, transposed);
-      for (std::size_t k = 0; k < basis.size(); ++k) basis[k] -= products[k];
-      orthonormalise(basis, n, &random);
-      error = null_error(matrix(), operation, basis, products);
-    }
-    if (!(error <= kNullGiven))
-      throw Error(fmt::format("null_space_basis: {} vectors leave {:.1e} of a row", count,
-                              error));
-    const std::vector<std::int32_t> systems =
-        by_part(independent_systems(analysis_.symbolic, analysis_.form), n);
-    GivenBasis given(matrix(), map(operation), operation, by_systems(basis, n, systems));
-    basis = given.corrected([&](std::span<double> all) { solve(all, transposed); });
-  });
-  return basis;
+  solve(sought, !transposed);
+  orthonormalise(sought, n, &random);
+  solve(sought, transposed);
+  orthonormalise(sought, n, &random);
+  double error = null_error(matrix(), operation, basis, products);
+  for (int left = kBasisCorrections; left > 0 && error > kNull; --left) {
+    solve(products, transposed);
+    for (std::size_t k = 0; k < basis.size(); ++k) basis[k] -= products[k];
+    orthonormalise(basis, n, &random);
+    error = null_error(matrix(), operation, basis, products);
+  }
+  if (!(error <= kNullGiven))
+    throw Error(fmt::format("null_space_basis: {} vectors leave {:.1e} of a row",
+                            basis.size() / n, error));
 }
 
 }  // namespace espalier::solver

@@ -316,9 +316,11 @@ void Solver::Impl::make_room_to_solve(std::int32_t nrhs) {
     numeric_->make_room(solve_bytes(at_hand(), nrhs) - numeric_->held_bytes());
 }
 
-void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()>& body) {
+// @param beside  what the body allocates that no solve has
+void Solver::Impl::with_open_solve(std::int32_t nrhs, const std::function<void()>& body,
+                                   Bytes beside) {
   const Bytes limit =
-      bound_ ? std::max<Bytes>(0, solve_room() - solve_bytes(at_hand(), nrhs))
+      bound_ ? std::max<Bytes>(0, solve_room() - solve_bytes(at_hand(), nrhs) - beside)
              : Bytes{1} << 62;
   make_room_to_solve(nrhs);
   // Nobody counts what threads have beside one.

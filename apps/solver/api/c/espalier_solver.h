@@ -526,8 +526,9 @@ ESPALIER_SOLVER_API int espalier_solver_read_inverse(espalier_solver* solver,
  * @param transposed  0 or 1; of a complex matrix 2: of A^H
  * @param basis       vector k begins at basis[k * leading]
  * @param leading     at least n
- * @return -EINVAL where pivots were perturbed; -EIO where vectors do not become null
- *         vectors: then the estimate of the dimension was wrong
+ * @return -EINVAL where pivots were perturbed; -ENOMEM where the bound has no room for
+ *         four times the vectors; -EIO where vectors do not become null vectors: then the
+ *         estimate of the dimension was wrong
  */
 ESPALIER_SOLVER_API int espalier_solver_read_null_space(espalier_solver* solver,
                                                         int32_t transposed, double* basis,

@@ -278,7 +278,7 @@ class ESPALIER_SOLVER_EXPORT Solver {
 
   /// The Schur complement of the other variables' block on SolverOptions::schur, after
   /// factorise(): A_kk - A_ki A_ii^-1 A_ik, the whole of it, column by column. It stands
-  /// in memory with the factor, inside the bound; `block` is the caller's.
+  /// in memory with the factor, inside the bound, which has room for `block` as well.
   /// @param block  as many entries as there are such variables, squared
   /// @throws InvalidInput before factorise(), for a block of another size, where no
   ///         variables were named and where A_ii is singular: there is none then
@@ -289,8 +289,9 @@ class ESPALIER_SOLVER_EXPORT Solver {
   /// A or of its transpose, after factorise(): inverse iterations on the factor, whose
   /// zero pivots stand for it, and corrections until it is a null space by rows.
   /// @throws InvalidInput before factorise(), and where pivots were perturbed: nothing is
-  ///         known of a null space then; Error where vectors do not become null vectors:
-  ///         the estimate was wrong
+  ///         known of a null space then; DoesNotFit where the bound has no room for four
+  ///         times the vectors, of which nobody knows before factorise() how many they
+  ///         are; Error where vectors do not become null vectors: the estimate was wrong
   [[nodiscard]] std::vector<double> null_space_basis(
       Operation operation = Operation::kPlain);
 
