@@ -209,11 +209,13 @@ void Solver::Impl::couple_blocks(FactorReport& run,
 void Solver::Impl::find_coupled_pivots(const std::function<void()>& ask) {
   if (zeros_of_blocks_ == 0) return;
   const MatrixPart a = matrix();
-  SingularBlocks blocks{.a = a,
-                        .zeros = zeros_of_blocks_,
-                        .solve = factored(false, ask),
-                        .solve_transposed = factored(true, ask),
-                        .rounds = numeric_->epsilon() > 1e-10 ? 3 : 1};
+  SingularBlocks blocks{
+      .a = a,
+      .zeros = zeros_of_blocks_,
+      .solve = factored(false, ask),
+      .solve_transposed = factored(true, ask),
+      .systems = independent_systems(analysis_.symbolic, analysis_.form),
+      .rounds = numeric_->epsilon() > 1e-10 ? 3 : 1};
   if (tree_.kind == FactorKind::kLdlt && complex() != ComplexSymmetry::kSymmetric) {
     const std::vector<std::int32_t>& order = analysis_.symbolic.permutation;
     const std::vector<std::int32_t> place = inverse_permutation(order);

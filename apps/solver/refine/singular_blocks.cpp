@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "espalier/model/numbers.h"
 #include "solver/refine/product_of.h"
@@ -18,6 +20,8 @@ constexpr double kPivot = 1e-10;
 // Of vectors by T: where they grow by more, through one singular block after another that
 // is nearly singular beside, what there is to be told is lost in their rounding.
 constexpr double kMostGrowth = 1e4;
+// What T leaves of a vector beside the others', of solves in double and single precision.
+constexpr double kRounding = 1e-8, kRoughRounding = 1e-4;
 constexpr int kSweeps = 40;  // of Jacobi rotations, at most; some ten do
 
 // A few vectors of n numbers, one after the other.
@@ -87,18 +91,19 @@ SingularValues eigenvalues(Vectors&& s) {
   return result;
 }
 
-// Gram and Schmidt, twice.
-void orthonormalise(Vectors& vectors) {
+// Gram and Schmidt, twice. A vector becomes zero of which no more than the part
+// `rounding` is its own.
+void orthonormalise(Vectors& vectors, double rounding) {
   for (std::size_t k = 0; k < vectors.count(); ++k)
     for (int pass = 0; pass < 2; ++pass) {
       const std::span<double> own = vectors[k];
+      const double before = std::sqrt(product_of(own, own));
       for (std::size_t other = 0; other < k; ++other) {
         const double part = product_of(own, vectors[other]);
         for (std::size_t i = 0; i < own.size(); ++i) own[i] -= part * vectors[other][i];
       }
       const double norm = std::sqrt(product_of(own, own));
-      if (norm > 0)
-        for (double& each : own) each /= norm;
+      for (double& each : own) each = norm > rounding * before ? each / norm : 0;
     }
 }
 
@@ -109,6 +114,82 @@ void combine(Vectors& vectors, const Vectors& by) {
     for (std::size_t k = 0; k < row.size(); ++k) row[k] = vectors[k][i];
     for (std::size_t k = 0; k < row.size(); ++k) vectors[k][i] = product_of(row, by[k]);
   }
+}
+
+// The Gram matrix of what vectors have in the rows of one system.
+Vectors gram_of_system(const Vectors& vectors, std::span<const std::int32_t> systems,
+                       std::int32_t system) {
+  const std::size_t count = vectors.count();
+  Vectors gram{std::vector<double>(count * count), count};
+  std::vector<double> row(count);
+  for (std::size_t i = 0; i < vectors.n; ++i) {
+    if (systems[i * systems.size() / vectors.n] != system) continue;
+    for (std::size_t k = 0; k < count; ++k) row[k] = vectors[k][i];
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t l = 0; l < count; ++l) gram[l][k] += row[k] * row[l];
+  }
+  return gram;
+}
+
+// What of all vectors' squares is in the rows of each system.
+std::vector<double> shares_of_systems(const Vectors& vectors,
+                                      std::span<const std::int32_t> systems) {
+  std::vector<double> share(static_cast<std::size_t>(std::ranges::max(systems)) + 1);
+  for (std::size_t k = 0; k < vectors.count(); ++k)
+    for (std::size_t i = 0; i < vectors.n; ++i)
+      share[systems[i * systems.size() / vectors.n]] += vectors[k][i] * vectors[k][i];
+  return share;
+}
+
+// Orthonormal vectors that span the columns of a projection of rank `rank`, the largest
+// first.
+void add_columns(Vectors&& projection, std::int64_t rank, Vectors& to) {
+  for (; rank > 0; --rank) {
+    std::size_t best = 0;
+    double most = -1;
+    for (std::size_t k = 0; k < projection.count(); ++k) {
+      const double square = product_of(projection[k], projection[k]);
+      if (square > most) most = square, best = k;
+    }
+    std::vector<double> own(projection[best].begin(), projection[best].end());
+    for (double& each : own) each /= std::sqrt(most);
+    for (std::size_t k = 0; k < projection.count(); ++k) {
+      const double part = product_of(own, projection[k]);
+      for (std::size_t i = 0; i < own.size(); ++i) projection[k][i] -= part * own[i];
+    }
+    to.value.insert(to.value.end(), own.begin(), own.end());
+  }
+}
+
+// T makes vectors of one system of such. So orthonormal ones that span all it makes can
+// be turned until each is of one system: or rounding of the one would be in the solutions
+// of all others, some of which are zero. The Gram matrices of systems are projections
+// then, onto spaces at right angles, and what of all squares is in one is a whole number.
+// Where unmatched variables let T make more than there are vectors it is none.
+void part_by_systems(Vectors& vectors, std::span<const std::int32_t> systems,
+                     double rounding) {
+  if (systems.empty() || vectors.count() == 0) return;
+  constexpr double kWhole = 1e-6;
+  Vectors turns{{}, vectors.count()};
+  std::vector<std::int32_t> system_of;
+  const std::vector<double> share = shares_of_systems(vectors, systems);
+  for (const double each : share)
+    if (!(std::abs(each - std::round(each)) <= kWhole)) return;
+  for (std::size_t system = 0; system < share.size(); ++system) {
+    const std::int64_t rank = std::llround(share[system]);
+    if (rank == 0) continue;
+    const auto own = static_cast<std::int32_t>(system);
+    add_columns(gram_of_system(vectors, systems, own), rank, turns);
+    system_of.resize(turns.count(), own);
+  }
+  turns.value.resize(turns.n * turns.n);
+  system_of.resize(turns.n);
+  orthonormalise(turns, rounding);
+  combine(vectors, turns);
+  for (std::size_t k = 0; k < vectors.count(); ++k)
+    for (std::size_t i = 0; i < vectors.n; ++i)
+      if (systems[i * systems.size() / vectors.n] != system_of[k]) vectors[k][i] = 0;
+  orthonormalise(vectors, rounding);
 }
 
 // T or T'^T of random vectors.
@@ -123,6 +204,7 @@ Vectors without_pivots(const SingularBlocks& blocks, bool transposed, double& gr
   for (double& each : result.value) each = number(random);
   const double before = product_of(result.value, result.value);
   std::vector<double> product(result.n);
+  const double rounding = blocks.rounds > 1 ? kRoughRounding : kRounding;
   for (int round = 0; round < blocks.rounds; ++round) {
     for (std::size_t k = 0; k < result.count(); ++k) {
       multiply(blocks.a, operation, result[k], product);
@@ -130,8 +212,9 @@ Vectors without_pivots(const SingularBlocks& blocks, bool transposed, double& gr
       for (std::size_t i = 0; i < result.n; ++i) result[k][i] -= product[i];
     }
     if (round == 0) growth = std::sqrt(product_of(result.value, result.value) / before);
-    orthonormalise(result);
+    orthonormalise(result, rounding);
   }
+  part_by_systems(result, blocks.systems, rounding);
   return result;
 }
 
@@ -173,7 +256,7 @@ CoupledPivots::CoupledPivots(const SingularBlocks& blocks)
     multiply_moduli(blocks.a, Operation::kPlain, p[k], product);
     const double most = std::sqrt(product_of(product, product));
     const double value = found.value[k];
-    if (!(std::abs(value) > kPivot * most)) continue;
+    if (most == 0 || !(std::abs(value) > kPivot * most)) continue;
     for (double& each : p[k]) each /= value;
     const auto to = static_cast<std::size_t>(gained_++);
     std::ranges::copy(p[k], p[to].begin());

@@ -21,6 +21,8 @@ struct SingularBlocks {
   /// Of a symmetric matrix: row i of A is row `exchanged[i]` of it; empty: the same.
   /// None: A is not symmetric.
   std::optional<std::vector<std::int32_t>> exchanged = {};
+  /// independent_systems(): no vector is of more than one of them. Empty: there is one.
+  std::vector<std::int32_t> systems = {};
   int rounds = 1;  ///< in which vectors are cleaned of what solves leave of others
 };
 

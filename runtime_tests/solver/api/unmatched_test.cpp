@@ -246,6 +246,31 @@ TEST(SingularBlocks, AreCoupledInsideABound) {
   }
 }
 
+// Two singular blocks with a pivot between them, and a regular matrix that does not touch
+// them: a solution that is zero there is zero, not rounding of the others.
+TEST(SingularBlocks, LeaveOtherSystemsAlone) {
+  const DenseRows singular{
+      {0.3, 0.3, 0.7, 0.1}, {0.3, 0.3, 0.2, 0.9}, {0, 0, 0.6, 0.6}, {0, 0, 0.6, 0.6}},
+      regular{{0.7, 0.1, 0.3}, {0.2, 0.9, 0.1}, {0.3, 0.1, 1.1}};
+  const std::size_t first = singular.size(), all = first + regular.size();
+  DenseRows a(all, std::vector<double>(all));
+  for (std::size_t i = 0; i < all; ++i)
+    for (std::size_t j = 0; j < all; ++j) {
+      if (i < first && j < first) a[i][j] = singular[i][j];
+      if (i >= first && j >= first) a[i][j] = regular[i - first][j - first];
+    }
+  Solver solver(matrix_of(a, false), {});
+  ASSERT_TRUE(solver.plan(solver.least() + (Bytes{1} << 20)));
+  ASSERT_TRUE(solver.factorise());
+  ASSERT_EQ(solver.null_space(), 1);
+  std::vector<double> x(all);
+  for (std::size_t i = 0; i < first; ++i)
+    x[i] = singular[i][0] + 2 * singular[i][2] - 3 * singular[i][3];
+  const Solution solution = solver.solve(x);
+  EXPECT_LE(solution.refinement.backward_error, 1e-14);
+  for (std::size_t i = first; i < all; ++i) EXPECT_EQ(x[i], 0);
+}
+
 // A zero that was given may be another number later.
 TEST(UnmatchedVariables, AreNoneWhereValuesMayMatchThem) {
   const GeneralMatrix general{3, {0, 2, 3, 4}, {0, 1, 0, 0}, {1, 0, 2, 3}};
