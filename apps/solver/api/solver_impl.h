@@ -272,6 +272,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   /// Threads that compute.
   [[nodiscard]] std::int32_t workers() const { return whole_ ? 1 : options_.workers; }
   [[nodiscard]] std::int32_t least_basis(FactorKind kind) const;
+  [[nodiscard]] bool may_take_gmres() const;
   [[nodiscard]] std::int32_t basis_within_bound(
       std::int32_t nrhs, const std::function<Bytes(std::int32_t)>& bytes) const;
   [[nodiscard]] std::int32_t refining_basis(std::int32_t nrhs) const;

@@ -282,6 +282,12 @@ std::int32_t Solver::Impl::least_basis(FactorKind kind) const {
   return exact ? 0 : kLeastBasis;
 }
 
+// Of a singular matrix a solution that does not exist would grow along the null space
+// until its backward error is small.
+bool Solver::Impl::may_take_gmres() const {
+  return !singular() && least_basis(kind()) > 0;
+}
+
 // Of the factor that is there, by compression.
 Bytes Solver::Impl::given_back() const {
   const Bytes held = options_.low_rank > 0 ? numeric_->held_bytes() : 0;

@@ -116,14 +116,12 @@ Solution Solver::Impl::solve(std::span<double> b, std::int32_t nrhs, Operation o
   return solution;
 }
 
-// Without refinement the error is still measured. GMRES is not for singular matrices: a
-// solution that does not exist would grow along the null space until its backward error
-// is small.
+// Without refinement the error is still measured.
 RefineOptions Solver::Impl::refine_options(const Pass& pass) {
   RefineOptions options{.operation = pass.operation, .gmres_basis = 0};
   if (!options_.refine)
     options.max_steps = 0;
-  else if (!singular() && least_basis(kind()) > 0)
+  else if (may_take_gmres())
     options.gmres_basis = agree(refining_basis(pass.most));
   options.threads = refining_threads(pass.most, options.gmres_basis);
   return options;

@@ -410,8 +410,7 @@ BlockOperator Solver::Impl::estimating(bool transposed, const Pass& pass,
       .operation = transposed ? Operation::kTransposed : Operation::kPlain,
       .given = {.scale = {}, .block = given.block, .largest_entry = 0},
       .max_steps = 3,
-      .gmres_basis =
-          rough && least_basis(kind()) > 0 ? agree(estimating_basis(pass.most)) : 0,
+      .gmres_basis = rough && may_take_gmres() ? agree(estimating_basis(pass.most)) : 0,
       .gmres_cycles = 1};
   return [this, solve = factored(transposed, pass.ask), rough, options, scratch,
           &unrefined](std::span<double> block, std::int32_t) {
