@@ -377,9 +377,6 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] BlockOperator estimating(bool transposed, const Pass& pass,
                                          const GivenUnknowns& given,
                                          std::span<double> scratch, double& unrefined);
-  [[nodiscard]] std::vector<double> weigh(std::span<const Estimated> wanted,
-                                          const ErrorEstimateOptions& options,
-                                          std::int32_t threads, BlockSpace& space) const;
   [[nodiscard]] std::span<double> weights_of_verdicts(std::span<const Estimated> wanted,
                                                       std::span<const double> norms,
                                                       BlockSpace& space) const;

@@ -17,7 +17,6 @@
 #include "solver/refine/residual.h"
 #include "solver/refine/scaled_permutation.h"
 #include "solver/refine/singularity.h"
-#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 namespace {
@@ -441,7 +440,10 @@ void Solver::Impl::estimate(std::span<const Estimated> wanted, const Pass& pass,
   ErrorEstimateOptions options{.operation = pass.operation,
                                .row_scale = transposed ? given.scale : second,
                                .column_scale = transposed ? second : given.scale};
-  const std::vector<double> norms = weigh(wanted, options, measuring.threads, space);
+  std::vector<std::size_t> places;
+  for (const Estimated& each : wanted) places.push_back(each.at);
+  const std::vector<double> norms =
+      weigh_errors(matrix(), space.x, space.rhs, places, options, measuring.threads);
   const std::span<double> scratch = std::span(space.x).first(n);  // not read any more
   double unrefined = 0;
   const BlockOperator solve = estimating(transposed, pass, given, scratch, unrefined),
@@ -462,23 +464,6 @@ void Solver::Impl::estimate(std::span<const Estimated> wanted, const Pass& pass,
     if (lost_a_row() || unrefined > kUnrefined) one.forward_error_bound = kInfinity;
     keep_worst(solution.errors, one);
   }
-}
-
-// The right-hand sides become weights.
-// @return the norms of the solutions
-std::vector<double> Solver::Impl::weigh(std::span<const Estimated> wanted,
-                                        const ErrorEstimateOptions& options,
-                                        std::int32_t threads, BlockSpace& space) const {
-  const auto n = static_cast<std::size_t>(vector_size());
-  const auto count = std::ssize(wanted);
-  std::vector<double> norms(wanted.size());
-  on_pool(threads, static_cast<std::int64_t>(count * n), [&](TaskPool& pool) {
-    pool.for_each_block(count, [&](std::int64_t k) {
-      norms[k] = weigh_errors(matrix(), std::span(space.x).subspan(wanted[k].at, n),
-                              std::span(space.rhs).subspan(wanted[k].at, n), options);
-    });
-  });
-  return norms;
 }
 
 // Where verdicts are sought: of each equation the largest weight, as a part of the norm

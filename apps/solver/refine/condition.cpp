@@ -9,6 +9,7 @@
 #include "espalier/model/numbers.h"
 #include "solver/refine/norm_estimate.h"
 #include "solver/refine/residual.h"
+#include "solver/threads/task_pool.h"
 
 namespace espalier::solver {
 namespace {
@@ -79,6 +80,21 @@ double weigh_errors(const MatrixPart& matrix, std::span<const double> y,
   residual_rounding(matrix, options.operation, y, b, b);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] += std::abs(r[i]);
   return scaled_norm(options.unknown_scale(), y);
+}
+
+std::vector<double> weigh_errors(const MatrixPart& matrix, std::span<const double> y,
+                                 std::span<double> b, std::span<const std::size_t> places,
+                                 const ErrorEstimateOptions& options,
+                                 std::int32_t threads) {
+  const auto n = static_cast<std::size_t>(matrix.here().vector_size());
+  std::vector<double> norms(places.size());
+  on_pool(threads, static_cast<std::int64_t>(places.size() * n), [&](TaskPool& pool) {
+    pool.for_each_block(std::ssize(places), [&](std::int64_t k) {
+      norms[k] =
+          weigh_errors(matrix, y.subspan(places[k], n), b.subspan(places[k], n), options);
+    });
+  });
+  return norms;
 }
 
 // Numbers near 1 in modulus: signs alone would cancel out in every second system of two

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "espalier/model/units.h"
 #include "espalier/solver/results.h"
@@ -31,6 +32,15 @@ struct ErrorEstimateOptions {
 [[nodiscard]] double weigh_errors(const MatrixPart& matrix, std::span<const double> y,
                                   std::span<double> b,
                                   const ErrorEstimateOptions& options);
+
+/// The same of the vectors that begin at these places of both blocks, by threads.
+/// @return the norms
+[[nodiscard]] std::vector<double> weigh_errors(const MatrixPart& matrix,
+                                               std::span<const double> y,
+                                               std::span<double> b,
+                                               std::span<const std::size_t> places,
+                                               const ErrorEstimateOptions& options,
+                                               std::int32_t threads);
 
 /// Whether an error is above `enough` or may be, by one solve with random numbers:
 /// sqrt(n) times what it leaves is the bound of estimate_errors() in the mean, and a
