@@ -1,4 +1,5 @@
 #include "cli/adjoint_report.h"
+#include "cli/limits_note.h"
 
 #include <fmt/format.h>
 
@@ -132,8 +133,9 @@ Ending report_infeasible(const AdjointOptions& options, const AdjointJob& job,
     more = fmt::format("; with --out-of-core DIR {} suffices, and {} on disk",
                        size_with_bytes(least), format_size(file));
   }
+  more = report_source(report, options.memory) + more;
   print_infeasible(std::move(report), answer, options.json, more);
-  return {kNo, raise_memory(answer.least_bytes)};
+  return {kNo, raise_memory(options.memory, answer.least_bytes)};
 }
 
 }  // namespace espalier::cli

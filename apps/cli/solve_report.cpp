@@ -1,6 +1,7 @@
 // One report, part by part: over 300 lines.
 
 #include "cli/solve_report.h"
+#include "cli/limits_note.h"
 
 #include <fmt/format.h>
 
@@ -303,8 +304,9 @@ Ending report_infeasible(const SolveOptions& options, const Solver& solver,
     more = fmt::format("; out of core {} suffices", size_with_bytes(least));
   }
   if (options.explain && !options.json) report.print(false);
+  more = report_source(report, options.memory) + more;
   print_infeasible(std::move(report), answer, options.json, more);
-  return {kNo, raise_memory(enough)};
+  return {kNo, raise_memory(options.memory, enough)};
 }
 
 Ending report_not_definite(const SolveOptions& options, const Solver& solver,

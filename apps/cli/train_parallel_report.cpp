@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cli/limits_note.h"
 #include "cli/train_input.h"
 #include "cli/train_parallel.h"
 
@@ -108,10 +109,10 @@ Ending report_shared_infeasible(const TrainCommand& command,
   Report report;
   report_problem(report, command, shared);
   report.count("infeasible_process", "process", process);
-  print_infeasible(
-      std::move(report), answer, command.json,
-      shared.processes() == 1 ? std::string() : fmt::format(" (process {})", process));
-  return {kNo, raise_memory(answer.least_bytes)};
+  std::string more = report_source(report, command.memory);
+  if (shared.processes() > 1) more = fmt::format(" (process {}){}", process, more);
+  print_infeasible(std::move(report), answer, command.json, more);
+  return {kNo, raise_memory(command.memory, answer.least_bytes)};
 }
 
 }  // namespace espalier::cli

@@ -1,4 +1,5 @@
 #include "cli/train_report.h"
+#include "cli/limits_note.h"
 
 #include <fmt/format.h>
 
@@ -112,8 +113,9 @@ Ending report_infeasible(const TrainCommand& command, const TrainJob& job,
   Report report;
   report_problem(report, command, job);
   report_plan(report, command, job);
-  print_infeasible(std::move(report), answer, command.json);
-  return {kNo, raise_memory(answer.least_bytes)};
+  const std::string more = report_source(report, command.memory);
+  print_infeasible(std::move(report), answer, command.json, more);
+  return {kNo, raise_memory(command.memory, answer.least_bytes)};
 }
 
 }  // namespace espalier::cli

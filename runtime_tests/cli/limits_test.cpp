@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -69,6 +70,21 @@ TEST(Limits, ThatLeaveLessThanTheBoundAreNoted) {
   EXPECT_NE(beyond.err.find("ulimit -v (1000.0 MiB)"), std::string::npos) << beyond.err;
   for (const char* below : {"100MiB", "auto", "min", "none"})
     EXPECT_EQ(solve_in(1000, {"--memory", below}).err, "") << below;
+}
+
+// A larger bound is no way out there.
+TEST(Limits, ThatLeaveTooLittleForAutoAreNamed) {
+  ESPALIER_SKIP_SANITIZED;
+  ASSERT_EQ(setenv("SLURM_MEM_PER_NODE", "16", 1), 0);
+  const Outcome outcome =
+      run({"solve", "--grid", "20x20x20", "--memory", "auto", "--json"});
+  unsetenv("SLURM_MEM_PER_NODE");
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("SLURM_MEM_PER_NODE (16.0 MiB) leaves no more"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(outcome.err.find("--memory "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("\"bound_source\""), std::string::npos) << outcome.out;
 }
 
 // Of what may be mapped the rest is the bound, and the fronts map no more than they need.
