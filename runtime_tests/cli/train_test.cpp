@@ -103,7 +103,7 @@ TEST(Train, SaysWhatItCannotDo) {
   for (const auto& [arguments, text] : std::vector<std::pair<Arguments, std::string>>{
            {{"train"}, "is required"},
            {{"train", "--mlp", "3"}, "at least two"},
-           {{"train", "--mlp", "3x2", "--steps", "0"}, "--steps 0"},
+           {{"train", "--mlp", "3x2", "--steps", "0"}, "--steps: '0'"},
            {{"train", "--mlp", "3x2", "--unplanned", "--memory", "min"},
             "--unplanned"}}) {
     const Outcome outcome = run(arguments);

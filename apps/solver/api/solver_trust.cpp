@@ -462,6 +462,8 @@ void Solver::Impl::estimate(std::span<const Estimated> wanted, const Pass& pass,
     ErrorEstimate one = estimate_errors(matrix(), std::span(space.rhs).subspan(at, n),
                                         norms[k], solve, solve_transposed, options);
     if (lost_a_row() || unrefined > kUnrefined) one.forward_error_bound = kInfinity;
+    if (singular() && enough == 0)  // a factor of other pivots does not know how singular
+      one.condition_1norm = std::max(one.condition_1norm, 1 / numeric_->epsilon());
     keep_worst(solution.errors, one);
   }
 }
