@@ -15,6 +15,7 @@
 #include "cli/adjoint_report.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/limits_note.h"
 #include "cli/number_option.h"
 #include "cli/output.h"
 #include "cli/termination.h"
@@ -26,7 +27,6 @@
 #include "training/adjoint/shallow_water_chain.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
-#include "cli/limits_note.h"
 #endif
 
 namespace espalier::cli {

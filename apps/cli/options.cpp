@@ -125,7 +125,8 @@ void add_timeout(CLI::App& app, Seconds& timeout, const std::string& help) {
          [&timeout](std::string text) {
            if (text.ends_with('s')) text.pop_back();
            double seconds = 0;
-           if (!CLI::detail::lexical_cast(text, seconds) || !(seconds >= 0))
+           if (!CLI::detail::lexical_cast(text, seconds) || !(seconds >= 0) ||
+               !std::isfinite(seconds))
              throw CLI::ValidationError("--timeout",
                                         "'" + text + "' is not a number of seconds");
            timeout = seconds;

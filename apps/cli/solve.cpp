@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "cli/command.h"
+#include "cli/limits_note.h"
 #include "cli/output.h"
 #include "cli/solve_complex.h"
 #include "cli/solve_options.h"
@@ -21,7 +22,6 @@
 #include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
-#include "cli/limits_note.h"
 #endif
 
 namespace espalier::cli {

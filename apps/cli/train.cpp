@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/limits_note.h"
 #include "cli/naming.h"
 #include "cli/number_option.h"
 #include "cli/options.h"
@@ -27,7 +28,6 @@
 #include "solver/memory/process_memory.h"
 #ifdef ESPALIER_WITH_MPI
 #include "cli/job/cluster.h"
-#include "cli/limits_note.h"
 #endif
 
 namespace espalier::cli {

@@ -53,7 +53,7 @@ TEST(ReadTree, NamesTheLineOfEveryFault) {
   EXPECT_EQ(error_of(good + "2 1 -1 1 1\n"), "t:2: output size '-1' is negative");
   EXPECT_EQ(
       error_of(good + "2 1 1 -1 1\n"),
-      "t:2: execution size -1 of task 2 is below -0: no more than its inputs or than "
+      "t:2: execution size -1 of task 2 is below 0: no more than its inputs or than "
       "what it leaves can share memory");
   EXPECT_EQ(error_of(good + "2 1 1 1 -1\n"), "t:2: work '-1' is negative");
   EXPECT_EQ(error_of(good + "2 1 1 1 nan\n"), "t:2: work 'nan' is not a finite number");

@@ -76,7 +76,7 @@ TEST(TaskTree, RefusesBadTasksByName) {
   EXPECT_EQ(message_of({{.output_size = 1}, {.output_size = -3}}),
             "task 1: output size -3 is negative");
   EXPECT_EQ(message_of({{.execution_size = -4}}),
-            "task 0: execution size -4 is below -0: no more than its inputs or than what "
+            "task 0: execution size -4 is below 0: no more than its inputs or than what "
             "it leaves can share memory");
   EXPECT_EQ(message_of({{.retained_size = -5}}), "task 0: retained size -5 is negative");
   EXPECT_EQ(message_of({{.work = -1}}), "task 0: work -1 is negative or not finite");

@@ -274,10 +274,10 @@ void check_reuse(const std::string& name, const Lines& lines) {
     const Bytes most = std::min(input[i], task.output_size + task.retained_size);
     if (task.execution_size < -most)
       throw FileError(name, lines.numbers[i],
-                      fmt::format("execution size {} of task {} is below -{}: no more "
+                      fmt::format("execution size {} of task {} is below {}: no more "
                                   "than its inputs or than what it leaves can share "
                                   "memory",
-                                  task.execution_size, lines.ids[i], most));
+                                  task.execution_size, lines.ids[i], -most));
   }
 }
 

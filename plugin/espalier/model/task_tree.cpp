@@ -96,9 +96,9 @@ void TaskTree::check_reuse(std::size_t task) const {
   const Bytes most = std::min(input_[task], output_[task] + retained_[task]);
   if (execution_[task] < -most) {
     throw InvalidInput(
-        fmt::format("task {}: execution size {} is below -{}: no more than its inputs or "
+        fmt::format("task {}: execution size {} is below {}: no more than its inputs or "
                     "than what it leaves can share memory",
-                    task, execution_[task], most));
+                    task, execution_[task], -most));
   }
 }
 
