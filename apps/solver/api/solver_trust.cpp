@@ -37,8 +37,9 @@ constexpr double kMostDoubtful = 1e-3, kMostDoubtfulOfRough = 0.1;
 constexpr double kLossOfTiles = 100;
 constexpr double kHugeSolution = 1e10;
 // What hidden_in() is of trustworthy solutions, at most: an error is u times it times the
-// condition number of the scaled system, which mostly shows by itself above 1e11.
-constexpr double kMostHidden = 1e4;
+// condition number of the scaled system, which may be 1e11 and not show. Where pivots
+// show one it is at most that many times the least part of a pivot that is left.
+constexpr double kMostHidden = 1e4, kMostSpread = 1e10;
 // Largest entry up to which values are of the scale of the first ones, whose is 1 or 2.
 constexpr double kOfScale = 1e4;
 // Part of b that a singular matrix may leave in the norm, of a b in its range.
@@ -353,7 +354,9 @@ std::optional<double> Solver::Impl::wants_estimate(std::span<const double> b,
   if (pivots_.perturbed > 0 || doubtful_ || is_rough() ||
       is_huge(largest_modulus(x), largest_modulus(b)))
     return 0;
-  if (hidden_by_scale(x, measuring) > kMostHidden) return kGoodForwardError;
+  const double hidden = hidden_by_scale(x, measuring);
+  if (hidden > kMostHidden || hidden > kMostSpread * least_part_of_pivot())
+    return kGoodForwardError;
   return std::nullopt;
 }
 
@@ -379,7 +382,18 @@ double Solver::Impl::hidden_by_scale(std::span<const double> x,
 // hides: a definite one's are as even as its diagonal, which auto looks at.
 bool Solver::Impl::has_even_columns() const {
   return kind() == FactorKind::kCholesky &&
-         options_.prepare.scaling == PrepareOptions::Scaling::kAuto;
+         options_.prepare.scaling == PrepareOptions::Scaling::kAuto &&
+         kMostHidden <= kMostSpread * least_part_of_pivot();
+}
+
+// Of what a column had in the scaled matrix; the condition number is some inverse of it,
+// or more: where the factor is of less than double precision, its pivots are rounding
+// before they show that, and the third power is what was seen.
+double Solver::Impl::least_part_of_pivot() const {
+  const double part =
+      pivots_.smallest / (kind() == FactorKind::kCholesky ? 1 : largest_entry_);
+  const bool exact = options_.precision == Precision::kDouble && options_.low_rank == 0;
+  return exact ? part : std::min(part, part * part * part);
 }
 
 // By the norms of a solution and its right-hand side.

@@ -42,7 +42,13 @@ enum Fact : std::uint8_t {
   kZerosOfBlocks,
   kFacts
 };
-enum Figure : std::uint8_t { kThreshold, kLargestEntry, kFactorFlops, kFigures };
+enum Figure : std::uint8_t {
+  kThreshold,
+  kLargestEntry,
+  kSmallestPivot,
+  kFactorFlops,
+  kFigures
+};
 
 constexpr std::int64_t kMostWorkers = 1 << 20;
 // ComplexSymmetry is counted from here on; below are the forms of earlier versions.
@@ -146,7 +152,9 @@ SystemFacts facts_from(const std::vector<std::int64_t>& facts,
   result.workers = static_cast<std::int32_t>(facts[kWorkers]);
   checks.require(figures[kThreshold] >= 0 && figures[kLargestEntry] >= 0,
                  "pivot threshold");
+  checks.require(figures[kSmallestPivot] >= 0, "least pivot");
   result.pivots = pivots_from(facts, checks);
+  result.pivots.smallest = figures[kSmallestPivot];
   result.doubtful = facts[kDoubtful] != 0;
   result.null_vector = facts[kNullVector] != 0;
   checks.require(facts[kZerosOfBlocks] >= 0 && facts[kZerosOfBlocks] <= 2 * facts[kSize],
@@ -312,7 +320,7 @@ void save_system(const SystemFacts& facts, const PreparedMatrix& prepared,
   const Symbolic& symbolic = analysis.symbolic;
   file.put("facts", counts_of(facts, prepared, symbolic, analysis.permuted.complex));
   const std::vector<double> figures = {facts.pivot_threshold, facts.largest_entry,
-                                       symbolic.factor_flops};
+                                       facts.pivots.smallest, symbolic.factor_flops};
   file.put("figures", figures);
   file.put("rowscale", prepared.row_scale);
   file.put("colscale", prepared.column_scale);

@@ -26,7 +26,7 @@ struct SystemFacts {
   FrontGrids front_grids = FrontGrids::kNever;  ///< SolverOptions::front_grids
   double pivot_threshold = 0;
   double largest_entry = 0;
-  PivotStatistics pivots;                   ///< `smallest` is not kept
+  PivotStatistics pivots;
   bool doubtful = false;                    ///< some may be rounding
   bool null_vector = false;                 ///< one was found
   std::int64_t zeros_of_blocks = 0;         ///< SingularBlocks::zeros; 0: not coupled

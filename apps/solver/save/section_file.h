@@ -38,7 +38,7 @@ struct SectionFormat {
     std::uint32_t entry_bytes, entries_crc, zero, crc;
   };
   static constexpr std::array<char, 8> kMagic = {'E', 'S', 'P', 'A', 'L', 'I', 'E', 'R'};
-  static constexpr std::uint32_t kByteOrder = 0x01020304, kFormat = 10;
+  static constexpr std::uint32_t kByteOrder = 0x01020304, kFormat = 11;
 };
 static_assert(sizeof(SectionFormat::Header) == 32 && sizeof(SectionFormat::Head) == 32);
 

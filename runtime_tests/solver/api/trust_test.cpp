@@ -265,6 +265,39 @@ TEST(Trust, OfProductsInAnyUnitsIsNeverWrong) {
   EXPECT_GE(trusted, 70);
 }
 
+// I - (1 - s) v v^T in units that differ by less than what a definite matrix is scaled
+// for: neither these nor its pivots are far from 1, and the condition number is 1/s.
+TEST(Trust, OfDefiniteMatricesWithOneSmallEigenvalueIsNeverWrong) {
+  std::mt19937 random(3);
+  std::normal_distribution<> normal;
+  std::uniform_int_distribution<int> unit(-9, 9), order(3, 20);
+  std::uniform_real_distribution<> digits(11, 15.5);
+  int trusted = 0;
+  for (int instance = 0; instance < 600; ++instance) {
+    const std::int32_t n = order(random);
+    Vector v(n), one(n);
+    std::vector<int> units(n);
+    for (double& each : v) each = normal(random);
+    for (int& each : units) each = unit(random);
+    const double square = std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
+    const double part = (1 - std::pow(10, -digits(random))) / square;
+    Given a{n, {}};
+    for (std::int32_t i = 0; i < n; ++i)
+      for (std::int32_t j = 0; j < n; ++j)
+        a.add(i, j, std::ldexp((i == j) - part * (v[i] * v[j]), units[i] + units[j]));
+    SolverOptions options = of_kind(std::nullopt);
+    if (instance % 3 == 0) options.precision = Precision::kSingle;
+    const std::int32_t column = instance % n;
+    one[column] = 1;
+    const Answer answer = solve(a.matrix(true), options, product(a, one));
+    if (answer.solution.doubts.any()) continue;
+    ++trusted;
+    for (std::int32_t i = 0; i < n; ++i)
+      EXPECT_NEAR(answer.x[i], one[i], kGoodForwardError) << a.text();
+  }
+  EXPECT_GE(trusted, 100);
+}
+
 TEST(Trust, IsNotGivenToSingularSystemsWhosePivotsAreRounding) {
   Given a{94 * 94, {}};
   add_neumann(a, 0, 94);

@@ -165,13 +165,13 @@ TEST(SavedFile, SaysWhatItIsNot) {
   EXPECT_EQ(why(""), foreign);
   EXPECT_EQ(why("%%MatrixMarket matrix coordinate real general\n1 1 1\n"), foreign);
   SectionFormat::Header header{
-      SectionFormat::kMagic, SectionFormat::kByteOrder, 11, 32, 0, 0};
+      SectionFormat::kMagic, SectionFormat::kByteOrder, 12, 32, 0, 0};
   const auto text = [&] {
     std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
     repair_checksums(bytes);
     return bytes;
   };
-  EXPECT_EQ(why(text()), file.path() + ": has format 11; this version reads format 10");
+  EXPECT_EQ(why(text()), file.path() + ": has format 12; this version reads format 11");
   header.byte_order = 0x04030201;
   EXPECT_EQ(why(text()),
             file.path() + ": was written on a machine with the other order of bytes");
