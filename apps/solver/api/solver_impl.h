@@ -388,7 +388,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
                                                      double strict);
   [[nodiscard]] double hidden_by_scale(std::span<const double> x,
                                        const RefineOptions& measuring);
-  [[nodiscard]] bool has_even_columns() const;
+  [[nodiscard]] bool hides_nothing() const;
   [[nodiscard]] double least_part_of_pivot() const;
   [[nodiscard]] bool is_huge(double x, double b) const;
   [[nodiscard]] bool leaves_a_part(std::span<const double> b, std::span<const double> x,

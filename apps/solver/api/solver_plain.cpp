@@ -29,7 +29,7 @@ bool Solver::Impl::may_solve_plainly(std::span<double> b, std::int32_t nrhs) con
          analysis_.symbolic.kept() == 0 && prepared_.row_of.empty() &&
          prepared_.row_scale.empty() && analysis_.form.empty() &&
          !analysis_.permuted.complex && pivots_.null_space == 0 &&
-         pivots_.perturbed == 0 && !doubtful_ && !null_vector_ && has_even_columns() &&
+         pivots_.perturbed == 0 && !doubtful_ && !null_vector_ && hides_nothing() &&
          prepared_.structural_rank == analysis_.symbolic.size;
 }
 

@@ -368,7 +368,7 @@ double Solver::Impl::hidden_by_scale(std::span<const double> x,
   const auto parts = static_cast<std::size_t>(analysis_.permuted.parts());
   const GivenUnknowns& given = measuring.given;
   if (!are_equal(given.scale)) return hidden_in(x, given, parts);
-  if (has_even_columns()) return 1;
+  if (hides_nothing()) return 1;
   std::vector<double> scale(x.size()), even(x.begin(), x.end());
   multiply_moduli(matrix(), other_of(measuring.operation), ones(matrix().here()), scale);
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -378,9 +378,10 @@ double Solver::Impl::hidden_by_scale(std::span<const double> x,
   return hidden_in(even, {scale, given.block}, parts);
 }
 
-// Whether no column of the scaled matrix is so much larger than another that an error
-// hides: a definite one's are as even as its diagonal, which auto looks at.
-bool Solver::Impl::has_even_columns() const {
+// Whether no error hides in an unscaled matrix, whatever the solution is: where `auto`
+// has left a definite one as it is units differ by 1e4 at most, and that does not matter
+// while its pivots are not small.
+bool Solver::Impl::hides_nothing() const {
   return kind() == FactorKind::kCholesky &&
          options_.prepare.scaling == PrepareOptions::Scaling::kAuto &&
          kMostHidden <= kMostSpread * least_part_of_pivot();
