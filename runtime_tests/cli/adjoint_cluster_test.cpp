@@ -95,7 +95,7 @@ TEST(AdjointOnCluster, SaysOnceWhatIsWrong) {
            {2, {"--memory", "4MiB"}, "4.0 MiB"},
            {2, {"--out-of-core", "/tmp"}, "--out-of-core: not on several processes"},
            {2, {"--out-of-core", "/nowhere"}, "--out-of-core: not on several processes"},
-           {2, {"--steps", "0"}, "--steps 0"},
+           {2, {"--steps", "0"}, "--steps: '0' is not"},
            {3, {}, "adjoint on 3 processes"},
            {1, {"--remote-slots", "3"}, "--remote-slots: needs a second process"}}) {
     SCOPED_TRACE(words);
