@@ -10,13 +10,13 @@ namespace espalier::cli {
 /// Collective.
 inline void settle_memory(Cluster& cluster, MemoryRequest& memory) {
   if (memory.kind != MemoryRequest::Kind::kSize) return;
+  if (!memory.source.empty()) {  // as it was when it was read
+    memory.size = cluster.smallest_share(memory.size);
+    return;
+  }
   MemoryRoom room = memory_room();
-  if (!memory.source.empty()) room.bytes = memory.size;  // as it was when it was read
   room.bytes = cluster.smallest_share(room.bytes);
-  if (!memory.source.empty())
-    memory.size = room.bytes;
-  else if (cluster.rank() == 0)
-    note_limits(memory, memory.size, room);
+  if (cluster.rank() == 0) note_limits(memory, memory.size, room);
 }
 
 }  // namespace espalier::cli

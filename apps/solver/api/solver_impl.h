@@ -313,6 +313,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   [[nodiscard]] tl::expected<FactorReport, NotPositiveDefinite> factorise_until_clear(
       const std::function<void(double)>& progress);
   [[nodiscard]] double doubtful_pivot() const;
+  [[nodiscard]] double unit_of_pivots() const;
   [[nodiscard]] bool is_of_scale() const;
   [[nodiscard]] NullQuotient null_vector_quotient(const std::function<void()>& ask);
   void make_room_to_solve(std::int32_t nrhs);

@@ -295,8 +295,12 @@ double Solver::Impl::doubtful_pivot() const {
                 16 * epsilon * analysis_.symbolic.size, loss});
   const double most =
       epsilon > kEpsilon ? std::max(kMostDoubtfulOfRough, loss) : kMostDoubtful;
-  return std::min(part, most) *
-         (tree_.kind == FactorKind::kCholesky ? 1 : largest_entry_);
+  return std::min(part, most) * unit_of_pivots();
+}
+
+// PivotStatistics::smallest is a part of it.
+double Solver::Impl::unit_of_pivots() const {
+  return tree_.kind == FactorKind::kCholesky ? 1 : largest_entry_;
 }
 
 NullQuotient Solver::Impl::null_vector_quotient(const std::function<void()>& ask) {
@@ -391,8 +395,7 @@ bool Solver::Impl::hides_nothing() const {
 // or more: where the factor is of less than double precision, its pivots are rounding
 // before they show that, and the third power is what was seen.
 double Solver::Impl::least_part_of_pivot() const {
-  const double part =
-      pivots_.smallest / (kind() == FactorKind::kCholesky ? 1 : largest_entry_);
+  const double part = pivots_.smallest / unit_of_pivots();
   const bool exact = options_.precision == Precision::kDouble && options_.low_rank == 0;
   return exact ? part : std::min(part, part * part * part);
 }

@@ -227,9 +227,23 @@ TEST(Trust, IsGivenToUnitsThatDifferByFar) {
   EXPECT_FALSE(answer.solution.doubts.any());
 }
 
-// B B^T of whole numbers, in units of its own for each row and column. Of a right-hand
-// side that is a column the solution is a unit vector: beside an unknown of a large unit,
-// which is 1, those of small ones have errors that are as nothing in the scaled system.
+// Of a right-hand side that is a column of the matrix the solution is a unit vector.
+// Expects it where it is trusted. @return whether it is
+bool is_trusted_rightly(const Given& a, const SolverOptions& options,
+                        std::int32_t column) {
+  Vector one(static_cast<std::size_t>(a.size));
+  one[column] = 1;
+  const Answer answer =
+      solve(a.matrix(options.kind != FactorKind::kLu), options, product(a, one));
+  if (answer.solution.doubts.any()) return false;
+  for (std::int32_t i = 0; i < a.size; ++i)
+    EXPECT_NEAR(answer.x[i], one[i], kGoodForwardError) << a.text();
+  return true;
+}
+
+// B B^T of whole numbers, in units of its own for each row and column: beside an unknown
+// of a large unit, which is 1, those of small ones have errors that are as nothing in the
+// scaled system.
 TEST(Trust, OfProductsInAnyUnitsIsNeverWrong) {
   std::mt19937 random(7);
   const auto draw = [&](int first, int last) {
@@ -252,15 +266,7 @@ TEST(Trust, OfProductsInAnyUnitsIsNeverWrong) {
     SolverOptions options = of_kind(kinds[draw(0, 2)]);
     options.precision = draw(0, 2) ? Precision::kDouble : Precision::kSingle;
     options.prepare.scaling = static_cast<PrepareOptions::Scaling>(draw(0, 3));
-    const int column = draw(0, n - 1);
-    Vector one(n);
-    one[column] = 1;
-    const Answer answer = solve(a.matrix(options.kind != FactorKind::kLu), options,
-                                product(a, one), 1, Operation::kPlain);
-    if (answer.solution.doubts.any()) continue;
-    ++trusted;
-    for (std::int32_t i = 0; i < n; ++i)
-      EXPECT_NEAR(answer.x[i], one[i], kGoodForwardError) << a.text();
+    trusted += is_trusted_rightly(a, options, draw(0, n - 1));
   }
   EXPECT_GE(trusted, 70);
 }
@@ -275,7 +281,7 @@ TEST(Trust, OfDefiniteMatricesWithOneSmallEigenvalueIsNeverWrong) {
   int trusted = 0;
   for (int instance = 0; instance < 600; ++instance) {
     const std::int32_t n = order(random);
-    Vector v(n), one(n);
+    Vector v(n);
     std::vector<int> units(n);
     for (double& each : v) each = normal(random);
     for (int& each : units) each = unit(random);
@@ -287,13 +293,7 @@ TEST(Trust, OfDefiniteMatricesWithOneSmallEigenvalueIsNeverWrong) {
         a.add(i, j, std::ldexp((i == j) - part * (v[i] * v[j]), units[i] + units[j]));
     SolverOptions options = of_kind(std::nullopt);
     if (instance % 3 == 0) options.precision = Precision::kSingle;
-    const std::int32_t column = instance % n;
-    one[column] = 1;
-    const Answer answer = solve(a.matrix(true), options, product(a, one));
-    if (answer.solution.doubts.any()) continue;
-    ++trusted;
-    for (std::int32_t i = 0; i < n; ++i)
-      EXPECT_NEAR(answer.x[i], one[i], kGoodForwardError) << a.text();
+    trusted += is_trusted_rightly(a, options, instance % n);
   }
   EXPECT_GE(trusted, 100);
 }
