@@ -428,7 +428,7 @@ struct __attribute__((visibility("hidden"))) Solver::Impl {
   bool factored_ = false;
 
   // Solutions refined at once: GMRES keeps 61 vectors beside them.
-  static constexpr std::int32_t kBlock = 16;
+  static constexpr std::int32_t kBlock = 32;
 
   Bytes spill_bytes_ = 0;
   std::shared_ptr<SpillFile> file_;

@@ -23,6 +23,9 @@ namespace {
 // are.
 constexpr int kFar = 500;
 
+// Vectors that kernels take at once.
+constexpr std::int32_t kAlike = 8;
+
 void scale_by(std::span<double> vector, int exponent) {
   if (exponent == 0) return;
   for (double& each : vector) each = std::ldexp(each, exponent);
@@ -77,10 +80,12 @@ void check_zero_beside(std::span<const std::int64_t> rows, std::span<const doubl
 
 }  // namespace
 
-// Right-hand sides of one pass: what the bound leaves.
+// Right-hand sides of one pass: what the bound leaves, by eights as long as it can: these
+// have the same bits however many there are.
 std::int32_t Solver::Impl::nrhs_at_once(std::int32_t nrhs) {
   std::int32_t block = std::clamp(nrhs, 1, kBlock);
-  while (bound_ && block > 1 && solve_bytes(at_hand(), block) > solve_room()) --block;
+  while (bound_ && block > 1 && solve_bytes(at_hand(), block) > solve_room())
+    block = block > kAlike ? (block - 1) / kAlike * kAlike : block - 1;
   return agree(block);
 }
 

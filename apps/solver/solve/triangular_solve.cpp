@@ -75,36 +75,14 @@ struct FrontSolve<T>::Local {
     for (const IndexRange group : groups_below(k)) groups.push_back(rows(side, k, group));
     return groups;
   }
+  // The vectors of a block's own rows: where they stand, if they are in the order of
+  // elimination and nobody else needs their places, or else in work space.
+  [[nodiscard]] Vectors<T> own(std::int32_t k) const {
+    const bool here = first_order == nullptr && spread == nullptr && shape.groups() == 1;
+    return here ? Vectors<T>{x + layout.first(k), order, count}
+                : Vectors<T>{block, layout.width(k), count};
+  }
 };
-
-namespace {
-
-// to[k] = from[order[k]], for every vector; order null: as they are.
-template <class T>
-void gather(std::int32_t n, const std::int32_t* order, const T* from,
-            std::int64_t from_stride, T* to, std::int64_t to_stride, std::int32_t count) {
-  for (std::int32_t v = 0; v < count; ++v, from += from_stride, to += to_stride) {
-    if (order == nullptr)
-      std::copy_n(from, n, to);
-    else
-      for (std::int32_t k = 0; k < n; ++k) to[k] = from[order[k]];
-  }
-}
-
-// to[order[k]] = from[k]
-template <class T>
-void scatter(std::int32_t n, const std::int32_t* order, const T* from,
-             std::int64_t from_stride, T* to, std::int64_t to_stride,
-             std::int32_t count) {
-  for (std::int32_t v = 0; v < count; ++v, from += from_stride, to += to_stride) {
-    if (order == nullptr)
-      std::copy_n(from, n, to);
-    else
-      for (std::int32_t k = 0; k < n; ++k) to[order[k]] = from[k];
-  }
-}
-
-}  // namespace
 
 template <class T>
 std::int64_t FrontSolve<T>::local_entries() const {
@@ -188,44 +166,47 @@ auto FrontSolve<T>::open(std::int32_t front, const T* storage, std::int32_t coun
 }
 
 template <class T>
-void FrontSolve<T>::solve_forward(const Local& local, std::int32_t e, const T* diagonal,
-                                  std::int32_t width, std::int32_t leading, T* x) const {
+void FrontSolve<T>::solve_forward(std::int32_t e, const T* diagonal, std::int32_t width,
+                                  std::int32_t leading, const Vectors<T>& x) const {
+  const auto ldx = static_cast<std::int32_t>(x.stride);
   const bool upper = view_.tree.kind == FactorKind::kLu && transposed_;
   if (upper)
-    kernels::forward_solve_transposed(e, diagonal, leading, local.count, x, width);
+    kernels::forward_solve_transposed(e, diagonal, leading, x.count, x.data, ldx);
   else
-    kernels::forward_solve(view_.tree.kind, e, diagonal, leading, local.count, x, width);
+    kernels::forward_solve(view_.tree.kind, e, diagonal, leading, x.count, x.data, ldx);
   if (e == width) return;
   if (upper)
     kernels::apply_below_transposed(e, width - e, diagonal + std::int64_t{e} * leading,
-                                    leading, local.count, x, width, x + e, width);
+                                    leading, x.count, x.data, ldx, x.data + e, ldx);
   else
-    kernels::apply_below(width - e, e, diagonal + e, leading, local.count, x, width,
-                         x + e, width);
+    kernels::apply_below(width - e, e, diagonal + e, leading, x.count, x.data, ldx,
+                         x.data + e, ldx);
 }
 
 template <class T>
-void FrontSolve<T>::solve_backward(const Local& local, std::int32_t e, const T* diagonal,
-                                   std::int32_t width, std::int32_t leading, T* x) const {
+void FrontSolve<T>::solve_backward(std::int32_t e, const T* diagonal, std::int32_t width,
+                                   std::int32_t leading, const Vectors<T>& x) const {
+  const auto ldx = static_cast<std::int32_t>(x.stride);
   const bool lu = view_.tree.kind == FactorKind::kLu;
   if (e < width) {
     if (lu && !transposed_)
       kernels::apply_below(e, width - e, diagonal + std::int64_t{e} * leading, leading,
-                           local.count, x + e, width, x, width);
+                           x.count, x.data + e, ldx, x.data, ldx);
     else
-      kernels::apply_below_transposed(width - e, e, diagonal + e, leading, local.count,
-                                      x + e, width, x, width);
+      kernels::apply_below_transposed(width - e, e, diagonal + e, leading, x.count,
+                                      x.data + e, ldx, x.data, ldx);
   }
   if (lu && transposed_)
-    kernels::backward_solve_transposed(e, diagonal, leading, local.count, x, width);
+    kernels::backward_solve_transposed(e, diagonal, leading, x.count, x.data, ldx);
   else
-    kernels::backward_solve(view_.tree.kind, e, diagonal, leading, local.count, x, width);
+    kernels::backward_solve(view_.tree.kind, e, diagonal, leading, x.count, x.data, ldx);
 }
 
 // What block columns do to the rows below them, and the way back, tile by tile: of real
 // entries.
 template <class T>
-void FrontSolve<T>::apply_tiles(Local& local, std::int32_t block) const {
+void FrontSolve<T>::apply_tiles(const Local& local, std::int32_t block,
+                                const Vectors<T>& x) const {
   const LowRankPanel& panel = *local.low_rank;
   const std::int32_t width = local.layout.width(block);
   const bool large =
@@ -234,27 +215,29 @@ void FrontSolve<T>::apply_tiles(Local& local, std::int32_t block) const {
     const std::int32_t i = block + 1 + t;
     if constexpr (!kIsComplex<T>)
       kernels::apply_tile(panel.rows(i), width, panel.tile(local.diagonal, i, block),
-                          local.count, local.block, width, local.x + panel.first(i),
-                          local.order);
+                          x.count, x.data, static_cast<std::int32_t>(x.stride),
+                          local.x + panel.first(i), local.order);
   });
 }
 
 template <class T>
-void FrontSolve<T>::apply_tiles_transposed(Local& local, std::int32_t block) {
+void FrontSolve<T>::apply_tiles_transposed(const Local& local, std::int32_t block,
+                                           const Vectors<T>& x) {
   const LowRankPanel& panel = *local.low_rank;
   const std::int32_t width = local.layout.width(block);
   for (std::int32_t i = block + 1; i < panel.blocks; ++i)
     if constexpr (!kIsComplex<T>)
-      kernels::apply_tile_transposed(
-          panel.rows(i), width, panel.tile(local.diagonal, i, block), local.count,
-          local.x + panel.first(i), local.order, local.block, width);
+      kernels::apply_tile_transposed(panel.rows(i), width,
+                                     panel.tile(local.diagonal, i, block), x.count,
+                                     local.x + panel.first(i), local.order, x.data,
+                                     static_cast<std::int32_t>(x.stride));
 }
 
 // What a block column does to the rows below it.
 template <class T>
-void FrontSolve<T>::apply_rows(Local& local, std::int32_t block) const {
+void FrontSolve<T>::apply_rows(const Local& local, std::int32_t block,
+                               const Vectors<T>& x) const {
   const std::int32_t width = local.layout.width(block);
-  const Vectors<T> x{local.block, width, local.count};
   if (local.spread != nullptr) return local.spread->apply(block, x);
   const PanelPart<T> below = local.below(0, block);
   if (local.shape.groups() == 1)
@@ -268,9 +251,9 @@ void FrontSolve<T>::apply_rows(Local& local, std::int32_t block) const {
 
 // And the way back.
 template <class T>
-void FrontSolve<T>::apply_rows_transposed(Local& local, std::int32_t block) const {
+void FrontSolve<T>::apply_rows_transposed(const Local& local, std::int32_t block,
+                                          const Vectors<T>& x) const {
   const std::int32_t width = local.layout.width(block);
-  const Vectors<T> x{local.block, width, local.count};
   if (local.spread != nullptr) return local.spread->apply_transposed(block, x);
   const PanelPart<T> below = local.below(1, block);
   if (local.shape.groups() == 1)
@@ -295,12 +278,15 @@ void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
   const auto [diagonal, leading] =
       diagonal_block(local.low_rank, layout, local.diagonal, block, work);
   const std::int32_t ld = view_.factor.leading(local.front, first, leading);
-  gather(width, order, local.x + first, local.order, local.block, width, local.count);
-  solve_forward(local, e, diagonal, width, ld, local.block);
+  const Vectors<T> x = local.own(block);
+  const bool moves = x.data == local.block;
+  if (moves) gather<T>(width, order, {local.x + first, local.order, x.count}, x);
+  solve_forward(e, diagonal, width, ld, x);
   if (local.low_rank != nullptr)
-    apply_tiles(local, block);
+    apply_tiles(local, block, x);
   else
-    apply_rows(local, block);
+    apply_rows(local, block, x);
+  if (!moves) return;  // and no column was delayed
   if (local.slots_seen > 0) {
     const bool rows = view_.tree.kind == FactorKind::kLu && !transposed_;
     kernels::apply_below_transposed(
@@ -308,10 +294,11 @@ void FrontSolve<T>::forward_block(Local& local, std::int32_t block) const {
         layout.columns(), local.count, local.block, width, local.slot, local.slots);
   }
   if (e < width)
-    gather(width - e, nullptr, local.block + e, width, local.slot + local.slots_seen,
-           local.slots, local.count);
+    gather<T>(width - e, nullptr, {local.block + e, width, local.count},
+              {local.slot + local.slots_seen, local.slots, local.count});
   local.slots_seen += width - e;
-  scatter(width, order, local.block, width, local.x + first, local.order, local.count);
+  scatter<T>(width, order, {local.block, width, local.count},
+             {local.x + first, local.order, local.count});
 }
 
 template <class T>
@@ -323,14 +310,18 @@ void FrontSolve<T>::forward_tail(Local& local) const {
   const auto& order = transposed_ ? delays.tail_column_order : delays.tail_row_order;
   const auto& place = transposed_ ? delays.slot_column : delays.slot_row;
   const std::int32_t e = delays.tail_eliminated;
-  gather(slots, order.data(), local.slot, slots, local.tail, slots, local.count);
-  solve_forward(local, e, delays.tail[0].data(), slots, leading, local.tail);
+  gather<T>(slots, order.data(), {local.slot, slots, local.count},
+            {local.tail, slots, local.count});
+  solve_forward(e, delays.tail[0].data(), slots, leading,
+                {local.tail, slots, local.count});
   const bool upper = view_.tree.kind == FactorKind::kLu && transposed_;
   apply_below<T>(tiles_, {rows, e, delays.tail[upper ? 1 : 0].data() + slots, leading},
                  {local.tail, slots, local.count},
                  {local.x + columns, local.order, local.count});
-  scatter(slots, order.data(), local.tail, slots, local.slot, slots, local.count);
-  scatter(slots, place.data(), local.slot, slots, local.x, local.order, local.count);
+  scatter<T>(slots, order.data(), {local.tail, slots, local.count},
+             {local.slot, slots, local.count});
+  scatter<T>(slots, place.data(), {local.slot, slots, local.count},
+             {local.x, local.order, local.count});
 }
 
 template <class T>
@@ -355,17 +346,17 @@ void FrontSolve<T>::forward(std::int32_t front, const T* storage, const Vectors<
       columns == own
           ? nullptr
           : (transposed_ ? local.delays->columns_in : local.delays->rows_in).data();
-  gather(own, nullptr, b.data + first, b.stride, local.x, local.order, b.count);
+  gather<T>(own, nullptr, b.from(first), {local.x, local.order, b.count});
   if (columns > own)
-    gather(columns - own, moved, b.data, b.stride, local.x + own, local.order, b.count);
+    gather<T>(columns - own, moved, b, {local.x + own, local.order, b.count});
   for (std::int32_t v = 0; v < b.count; ++v)
     std::fill_n(local.x + std::int64_t{v} * local.order + columns, local.order - columns,
                 T{0});
   for (std::int32_t k = 0; k < local.layout.blocks(); ++k) forward_block(local, k);
   forward_tail(local);
-  scatter(own, nullptr, local.x, local.order, b.data + first, b.stride, b.count);
+  scatter<T>(own, nullptr, {local.x, local.order, b.count}, b.from(first));
   if (columns > own)
-    scatter(columns - own, moved, local.x + own, local.order, b.data, b.stride, b.count);
+    scatter<T>(columns - own, moved, {local.x + own, local.order, b.count}, b);
   ancestors.add(symbolic.rows_of(front), {local.x + columns, local.order, b.count}, b);
 }
 
@@ -382,9 +373,11 @@ void FrontSolve<T>::backward_tail(Local& local) const {
   apply_below_transposed<T>(
       tiles_, {rows, e, delays.tail[upper ? 1 : 0].data() + slots, leading},
       {local.x + columns, local.order, local.count}, {local.tail, slots, local.count});
-  solve_backward(local, e, delays.tail[0].data(), slots, leading, local.tail);
+  solve_backward(e, delays.tail[0].data(), slots, leading,
+                 {local.tail, slots, local.count});
   const auto& order = transposed_ ? delays.tail_row_order : delays.tail_column_order;
-  scatter(slots, order.data(), local.tail, slots, local.slot, slots, local.count);
+  scatter<T>(slots, order.data(), {local.tail, slots, local.count},
+             {local.slot, slots, local.count});
 }
 
 template <class T>
@@ -396,18 +389,21 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
     return order != nullptr ? order + first : nullptr;
   };
   local.slots_seen -= width - e;
-  gather(e, at(local.first_order), local.z + first, local.z_stride, local.block, width,
-         local.count);
+  const Vectors<T> x = local.own(block);
+  const bool moves = x.data == local.block;
+  if (moves)
+    gather<T>(e, at(local.first_order), {local.z + first, local.z_stride, x.count}, x);
   if (e < width)
-    gather(width - e, nullptr, local.slot + local.slots_seen, local.slots,
-           local.block + e, width, local.count);
+    gather<T>(width - e, nullptr,
+              {local.slot + local.slots_seen, local.slots, local.count},
+              {local.block + e, width, local.count});
   if (divides_by_d())
     kernels::divide_by_d(e, local.d + 2 * std::int64_t{first}, local.count, local.block,
                          width);
   if (local.low_rank != nullptr)
-    apply_tiles_transposed(local, block);
+    apply_tiles_transposed(local, block, x);
   else
-    apply_rows_transposed(local, block);
+    apply_rows_transposed(local, block, x);
   if (local.slots_seen > 0) {
     const bool rows = view_.tree.kind == FactorKind::kLu && transposed_;
     kernels::apply_below(
@@ -418,9 +414,9 @@ void FrontSolve<T>::backward_block(Local& local, std::int32_t block) const {
   const auto [diagonal, leading] =
       diagonal_block(local.low_rank, layout, local.diagonal, block, work);
   const std::int32_t ld = view_.factor.leading(local.front, first, leading);
-  solve_backward(local, e, diagonal, width, ld, local.block);
-  scatter(width, at(local.second_order), local.block, width, local.x + first, local.order,
-          local.count);
+  solve_backward(e, diagonal, width, ld, x);
+  if (moves)
+    scatter<T>(width, at(local.second_order), x, {local.x + first, local.order, x.count});
 }
 
 // Slots that went on are known; backward_tail() finds the others.
@@ -462,22 +458,21 @@ void FrontSolve<T>::backward(std::int32_t front, const T* storage, const Vectors
   const std::int32_t own = symbolic.pivots(front), columns = local.layout.columns();
   const std::int32_t first = symbolic.first_column[front];
   const auto rows = symbolic.rows_of(front);
-  gather(local.order - columns, rows.data(), x.data, x.stride, local.x + columns,
-         local.order, x.count);
-  gather(own, nullptr, z.data + first, z.stride, local.z, local.order, x.count);
+  gather<T>(local.order - columns, rows.data(), x,
+            {local.x + columns, local.order, x.count});
+  if (local.first_order == nullptr) local.z = local.x;
+  gather<T>(own, nullptr, z.from(first), {local.z, local.order, x.count});
   if (columns > own) {
     const auto& in = transposed_ ? local.delays->columns_in : local.delays->rows_in;
-    gather(columns - own, in.data(), z.data, z.stride, local.z + own, local.order,
-           x.count);
+    gather<T>(columns - own, in.data(), z, {local.z + own, local.order, x.count});
   }
   gather_slots(front, z, x, local);
   backward_tail(local);
   for (std::int32_t k = local.layout.blocks() - 1; k >= 0; --k) backward_block(local, k);
-  scatter(own, nullptr, local.x, local.order, x.data + first, x.stride, x.count);
+  scatter<T>(own, nullptr, {local.x, local.order, x.count}, x.from(first));
   if (columns > own) {
     const auto& in = transposed_ ? local.delays->rows_in : local.delays->columns_in;
-    scatter(columns - own, in.data(), local.x + own, local.order, x.data, x.stride,
-            x.count);
+    scatter<T>(columns - own, in.data(), {local.x + own, local.order, x.count}, x);
   }
 }
 

@@ -218,9 +218,10 @@ class FrontSolve {
   void backward_single(std::int32_t front, const T* storage, const Vectors<T>& z,
                        const Vectors<T>& x) const;
   // A front of few pivots, without delays: its part of the vectors stays where it is.
-  static constexpr std::int32_t kNarrow = 32;  // as many as are solved for by loops,
-  static constexpr std::int32_t kNarrowOfTwo = kernels::kFewPivots;  // of two vectors,
-  static constexpr std::int32_t kFewVectors = 2;  // for more of them BLAS does better
+  // Of one vector loops solve for so many, of several for kFewPivots.
+  static constexpr std::int32_t kNarrow = 32;
+  // Of more vectors so many are taken at once, row by row of them.
+  static constexpr std::int32_t kFewVectors = 2, kSideBySide = 32;
   struct Narrow {
     std::int32_t column, pivots, below, leading;  // first column; rows below the pivots
     const T* diagonal;
@@ -237,20 +238,27 @@ class FrontSolve {
                       T* left) const;
   void backward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& z,
                        const Vectors<T>& x, T* above) const;
+  void forward_side_by_side(const Narrow& front, std::span<const std::int32_t> rows,
+                            const Vectors<T>& b, const AncestorRows<T>& ancestors) const;
+  void backward_side_by_side(const Narrow& front, const std::int32_t* rows,
+                             const Vectors<T>& z, const Vectors<T>& x) const;
   void gather_slots(std::int32_t front, const Vectors<T>& z, const Vectors<T>& x,
                     Local& local) const;
-  void apply_tiles(Local& local, std::int32_t block) const;
-  static void apply_tiles_transposed(Local& local, std::int32_t block);
-  void apply_rows(Local& local, std::int32_t block) const;
-  void apply_rows_transposed(Local& local, std::int32_t block) const;
+  // @param x  of the block's own rows
+  void apply_tiles(const Local& local, std::int32_t block, const Vectors<T>& x) const;
+  static void apply_tiles_transposed(const Local& local, std::int32_t block,
+                                     const Vectors<T>& x);
+  void apply_rows(const Local& local, std::int32_t block, const Vectors<T>& x) const;
+  void apply_rows_transposed(const Local& local, std::int32_t block,
+                             const Vectors<T>& x) const;
   void forward_block(Local& local, std::int32_t block) const;
   void forward_tail(Local& local) const;
   void backward_block(Local& local, std::int32_t block) const;
   void backward_tail(Local& local) const;
-  void solve_forward(const Local& local, std::int32_t e, const T* diagonal,
-                     std::int32_t width, std::int32_t leading, T* x) const;
-  void solve_backward(const Local& local, std::int32_t e, const T* diagonal,
-                      std::int32_t width, std::int32_t leading, T* x) const;
+  void solve_forward(std::int32_t e, const T* diagonal, std::int32_t width,
+                     std::int32_t leading, const Vectors<T>& x) const;
+  void solve_backward(std::int32_t e, const T* diagonal, std::int32_t width,
+                      std::int32_t leading, const Vectors<T>& x) const;
 
   FactorView<T> view_;
   bool transposed_, apart_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace espalier::solver {
@@ -16,5 +17,33 @@ struct Vectors {
     return {data + first, stride, count};
   }
 };
+
+/// Rows of each vector: to[k] = from[order[k]] for k < n; order null: as they are.
+template <class T>
+void gather(std::int32_t n, const std::int32_t* order, const Vectors<T>& from,
+            const Vectors<T>& to) {
+  for (std::int32_t v = 0; v < to.count; ++v) {
+    const T* const source = from.data + v * from.stride;
+    T* const target = to.data + v * to.stride;
+    if (order == nullptr)
+      std::copy_n(source, n, target);
+    else
+      for (std::int32_t k = 0; k < n; ++k) target[k] = source[order[k]];
+  }
+}
+
+/// to[order[k]] = from[k], likewise.
+template <class T>
+void scatter(std::int32_t n, const std::int32_t* order, const Vectors<T>& from,
+             const Vectors<T>& to) {
+  for (std::int32_t v = 0; v < to.count; ++v) {
+    const T* const source = from.data + v * from.stride;
+    T* const target = to.data + v * to.stride;
+    if (order == nullptr)
+      std::copy_n(source, n, target);
+    else
+      for (std::int32_t k = 0; k < n; ++k) target[order[k]] = source[k];
+  }
+}
 
 }  // namespace espalier::solver
