@@ -139,7 +139,8 @@ ESPALIER_MULTIVERSION void apply_any_transposed(const FewColumns<T>& a, std::int
       a.columns, [&]<int kColumns>() __attribute__((always_inline)) {
         std::int32_t v = 0;
         for (; v + kAbreast <= nrhs; v += kAbreast)
-          apply_lanes_transposed<kColumns>(a, kAbreast, y + v * ldy, ldy, x + v * ldx, ldx);
+          apply_lanes_transposed<kColumns>(a, kAbreast, y + v * ldy, ldy, x + v * ldx,
+                                           ldx);
         if (v < nrhs)
           apply_lanes_transposed<kColumns>(a, nrhs - v, y + v * ldy, ldy, x + v * ldx,
                                            ldx);
