@@ -238,6 +238,24 @@ class Factorized(unittest.TestCase):
             x = solver.factorise(random_matrix(50, 5)).solve(b)
             numpy.testing.assert_allclose(random_matrix(50, 5) @ x, b, atol=1e-10)
 
+    def test_analyses_what_was_changed_in_place(self):
+        def swap():
+            matrix.indices[:2] = matrix.indices[1::-1].copy()
+        matrix = scipy.sparse.csc_matrix(([1.0, 2, 3, 5], [1, 0, 0, 1], [0, 2, 4]))
+        for change in (matrix.sort_indices, swap, lambda: matrix.resize(1, 1)):
+            with espalier.factorized(matrix) as solver:
+                change()
+                b = matrix @ numpy.ones(matrix.shape[0])
+                x = solver.factorise(matrix).solve(b)
+                numpy.testing.assert_allclose(x, numpy.ones(len(b)))
+
+    def test_keeps_no_array_of_the_caller(self):
+        matrix = random_matrix(30, 1).tocsr()
+        held = sys.getrefcount(matrix.data), sys.getrefcount(matrix.indices)
+        with espalier.factorized(matrix):
+            self.assertEqual((sys.getrefcount(matrix.data),
+                              sys.getrefcount(matrix.indices)), held)
+
     def test_values_may_stop_being_symmetric(self):
         matrix = scipy.sparse.csc_matrix([[2.0, 1], [1, 3]])
         other = scipy.sparse.csc_matrix([[2.0, 1], [5, 3]])

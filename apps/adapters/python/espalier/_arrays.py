@@ -2,6 +2,7 @@
 
 import array
 import ctypes
+import hashlib
 
 try:
     import numpy
@@ -145,13 +146,22 @@ class Matrix:
                                  f"entries: there are {entries} of the matrix")
         return entries
 
-    def same_pattern(self, other):
-        """Whether the entries of another matrix stand where this one's do, in order."""
-        if (self.order, self.format, self.complex) != (other.order, other.format,
-                                                       other.complex):
-            return False
-        return all(_equal(self.indices[name].owner, other.indices[name].owner)
-                   for name in self.indices)
+    def pattern(self):
+        """A digest of where the entries stand, in order. It is what later matrices are
+        compared with: the caller's arrays may be another matrix's by then, since SciPy
+        sorts indices in place."""
+        digest = hashlib.blake2b(repr((self.order, self.format, self.complex,
+                                       self.entries)).encode(), digest_size=16)
+        for name in sorted(self.indices):
+            count = self.order + 1 if name == "starts" else self.entries
+            for first in range(0, count, _DIGESTED_AT_ONCE):
+                last = min(first + _DIGESTED_AT_ONCE, count)
+                digest.update(_of_64_bits(self.indices[name].owner[first:last]))
+        return digest.digest()
+
+    def let_go(self):
+        """Of the caller's arrays, whose memory is the caller's to give back."""
+        self.values = self.indices = None
 
     def fill(self, into, symmetry):
         """Fills an Input, which must not outlive this object."""
@@ -167,12 +177,12 @@ class Matrix:
             setattr(into, name, each.pointer)
 
 
-def _equal(one, other):
-    if one is other:
-        return True
-    if numpy is not None:
-        return numpy.array_equal(one, other)
-    return one == other
+# Indices.
+_DIGESTED_AT_ONCE = 2**20
+
+
+def _of_64_bits(indices):
+    return indices.astype("q") if numpy is not None else array.array("q", indices)
 
 
 class _Columns:

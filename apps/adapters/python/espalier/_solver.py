@@ -227,6 +227,8 @@ class Factorized:
                     ctypes.byref(handle), ctypes.byref(given),
                     ctypes.byref(self._options)))
                 self._handle = handle
+                self._pattern = self._matrix.pattern()
+                self._matrix.let_go()
                 self._plan()
                 library().espalier_solver_set_progress(handle, Progress(), None)
             except BaseException:
@@ -271,7 +273,7 @@ class Factorized:
         with self._lock:
             self._need_open(factored=False)
             matrix = _arrays.Matrix(A)
-            if self._handle is not None and self._matrix.same_pattern(matrix):
+            if self._handle is not None and self._pattern == matrix.pattern():
                 try:
                     self._finish(library().espalier_solver_factorise_values,
                                  matrix.values.pointer, matrix.entries)
