@@ -1,8 +1,7 @@
 // MA57 as its hosts call it, on Espalier's solver.
 //
 // MA57 keeps everything in the caller's arrays and has no call that ends it. Ours is kept
-// here, by numbers that KEEP and IFACT hold; the matrices that were used last stay, the
-// others are given up (docs/decisions/0139).
+// in Matrices, by numbers that KEEP and IFACT hold (docs/decisions/0139).
 
 #include "ma57.h"
 
@@ -10,11 +9,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 
+#include "matrices.h"
 #include "session.h"
 
 namespace {
@@ -22,6 +22,8 @@ namespace {
 using espalier::adapters::kLeastThreshold;
 using espalier::adapters::kMostThreshold;
 using espalier::adapters::Session;
+using espalier::adapters::ma57::Matrices;
+using espalier::adapters::ma57::Matrix;
 
 // INFO(1). MA57's codes for too small arrays would make hosts try again with larger ones:
 // what else goes wrong is told as a bad order, with our text on standard error.
@@ -33,23 +35,6 @@ constexpr int kFailed = -1, kShortRightHandSide = -11, kShortArray = -7,
 constexpr int kSameSigns = 2, kNoZeros = 3, kMadeDefinite = 4;
 // Host arrays that we ask for: enough for what names a factor.
 constexpr int kArrayEntries = 8, kMark = 0x45535057;
-// Matrices alive at once. Ipopt has two: its restoration phase is a problem of its own.
-constexpr std::size_t kMostMatrices = 8;
-
-struct Matrix {
-  int number;
-  std::unique_ptr<Session> session;
-};
-
-struct Matrices {
-  std::mutex mutex;
-  std::list<Matrix> by_use;  // the last used first
-  int last = 0;
-};
-Matrices& matrices() {
-  static Matrices of_the_process;
-  return of_the_process;
-}
 
 // KEEP or IFACT: two numbers.
 void name(int* array, int number) {
@@ -57,15 +42,13 @@ void name(int* array, int number) {
   array[1] = number;
 }
 
-// Null: given up, or never there. The caller has the lock.
-Session* find(const int* array) {
-  auto& all = matrices().by_use;
-  const auto found = std::ranges::find_if(all, [&](const Matrix& each) {
-    return array[0] == kMark && each.number == array[1];
-  });
-  if (found == all.end()) return nullptr;
-  all.splice(all.begin(), all, found);
-  return all.front().session.get();
+std::shared_ptr<Matrix> find(const int* array) {
+  if (array[0] != kMark)
+    throw std::invalid_argument("MA57: an array that no earlier call has filled");
+  if (auto matrix = Matrices::of_the_process().find(array[1])) return matrix;
+  throw std::invalid_argument("MA57: this matrix was given up: of a thread the " +
+                              std::to_string(Matrices::kMost) +
+                              " that it used last stay in memory");
 }
 
 // Nothing is thrown into the host.
@@ -78,7 +61,6 @@ void guarded(int* info, Body body) noexcept {
     std::fprintf(stderr, "libhsl (Espalier): %s\n", text);
   };
   try {
-    const std::scoped_lock lock(matrices().mutex);
     const int status = body();
     if (status != 0) fail(status, espalier_solver_last_error());
   } catch (const std::exception& error) {
@@ -159,13 +141,9 @@ void ma57ad_(const int* n, const int* ne, const int* irn, const int* jcn,
     input.index_base = 1;
     input.rows = irn;
     input.columns = jcn;
-    Matrices& all = matrices();
-    if (keep[0] == kMark)  // the same arrays again
-      all.by_use.remove_if([&](const Matrix& each) { return each.number == keep[1]; });
-    if (all.by_use.size() == kMostMatrices) all.by_use.pop_back();
-    all.by_use.push_front(
-        {++all.last, std::make_unique<Session>("ma57", input, options)});
-    name(keep, all.last);
+    Matrices& all = Matrices::of_the_process();
+    if (keep[0] == kMark) all.remove(keep[1]);  // the same arrays again
+    name(keep, all.add(std::make_unique<Session>("ma57", input, options))->number);
     info[8] = info[9] = kArrayEntries;  // for FACT and IFACT
     return 0;
   });
@@ -176,18 +154,17 @@ void ma57bd_(const int* /*n*/, const int* /*ne*/, const double* a, double* /*fac
              const int* keep, int* /*iwork*/, const int* icntl, const double* cntl,
              int* info, double* rinfo) {
   guarded(info, [&] {
-    Session* const session = find(keep);
-    if (session == nullptr || *lifact < 2) {
-      refuse(info, kFailed, 0);
-      return 0;
-    }
+    if (*lifact < 2) throw std::invalid_argument("MA57: LIFACT is less than 2");
+    const std::shared_ptr<Matrix> matrix = find(keep);
+    const std::scoped_lock lock(matrix->mutex);
+    Session& session = *matrix->session;
     if (icntl[6] == kMadeDefinite)
       throw std::invalid_argument("ICNTL(7) is 4: no matrix is made definite here");
-    session->set_pivot_threshold(std::clamp(cntl[0], kLeastThreshold, kMostThreshold));
-    const int status = session->factorise(a);
+    session.set_pivot_threshold(std::clamp(cntl[0], kLeastThreshold, kMostThreshold));
+    const int status = session.factorise(a);
     if (status != 0) return status;
     name(ifact, keep[1]);
-    tell(*session, info, rinfo);
+    tell(session, info, rinfo);
     check_pivots(icntl[6], info);
     return 0;
   });
@@ -198,18 +175,17 @@ void ma57cd_(const int* job, const int* n, const double* /*fact*/, const int* /*
              const int* lrhs, double* /*w*/, const int* /*lw*/, int* /*iw1*/,
              const int* /*icntl*/, int* info) {
   guarded(info, [&] {
-    Session* const session = find(ifact);
-    if (session == nullptr) {
-      refuse(info, kFailed, 0);
-    } else if (*lrhs < *n) {
+    const std::shared_ptr<Matrix> matrix = find(ifact);
+    const std::scoped_lock lock(matrix->mutex);
+    if (*lrhs < *n) {
       refuse(info, kShortRightHandSide, *lrhs);
     } else if (*nrhs < 1) {
       refuse(info, kNoRightHandSide, *nrhs);
     } else if (*job > 1 && *job <= 4) {
       const auto part = *job == 3 ? ESPALIER_SOLVER_PART_D : ESPALIER_SOLVER_PART_L;
-      return session->solve_part(part, *job == 4, *nrhs, rhs, *lrhs);
+      return matrix->session->solve_part(part, *job == 4, *nrhs, rhs, *lrhs);
     } else {
-      return session->solve(false, *nrhs, rhs, *lrhs, rhs, *lrhs);
+      return matrix->session->solve(false, *nrhs, rhs, *lrhs, rhs, *lrhs);
     }
     return 0;
   });

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/session.h"
@@ -324,11 +327,68 @@ TEST(Ma57, LooksAtPivotsWhereThatIsAskedFor) {
             std::string::npos);
 }
 
+/// A diagonal of twos, as MA57's hosts have it.
+struct Doubled {
+  Doubled() {
+    ma57id_(cntl, icntl);
+    ma57ad_(&n, &n, places, places, &lengths[1], keep, integers, icntl, info, rinfo);
+  }
+  int factor() {
+    const double twos[] = {2, 2, 2};
+    ma57bd_(&n, &n, twos, fact, &lengths[0], ifact, &lengths[0], &lengths[1], keep,
+            integers, icntl, cntl, info, rinfo);
+    return info[0];
+  }
+  /// @return x of 2 x = 8, 0 where it is refused
+  double solve() {
+    double x[] = {8, 8, 8};
+    ma57cd_(&one, &n, fact, &lengths[0], ifact, &lengths[0], &one, x, &n, work,
+            &lengths[2], integers, icntl, info);
+    return info[0] == 0 ? x[2] : 0;
+  }
+  int n = 3, one = 1, places[3] = {1, 2, 3}, lengths[3] = {8, 100, 100};
+  double cntl[5], rinfo[20], fact[8], work[100];
+  int icntl[20], info[40], keep[100] = {}, ifact[8] = {}, integers[100];
+};
+
+TEST(Ma57, EveryThreadKeepsItsMatrices) {
+  std::barrier all(20);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int k = 0; k < 20; ++k)
+    threads.emplace_back([&] {
+      Doubled matrix;
+      all.arrive_and_wait();
+      const bool factored = matrix.factor() == 0;
+      all.arrive_and_wait();
+      right += factored && matrix.solve() == 4 ? 1 : 0;
+    });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(right, 20);
+}
+
+TEST(Ma57, AnotherThreadGoesOnWithAMatrix) {
+  Doubled matrix;
+  std::thread([&] { EXPECT_EQ(matrix.factor(), 0); }).join();
+  std::vector<Doubled> others(7);
+  EXPECT_EQ(matrix.solve(), 4);
+}
+
+TEST(Ma57, SaysThatAMatrixWasGivenUp) {
+  std::vector<Doubled> matrices(9);
+  for (std::size_t k = 1; k < 9; ++k) EXPECT_EQ(matrices[k].factor(), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(matrices[0].factor(), -1);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(
+                "this matrix was given up: of a thread the 8 that it used last stay"),
+            std::string::npos);
+}
+
 TEST(Ma57, JobsTwoToFourAreASolve) {
   const Saddle matrix(20);
   const int n = matrix.order, entries = static_cast<int>(matrix.row.size());
   double cntl[5], rinfo[20], fact[8], work[100];
-  int icntl[20], info[40], keep[1000], ifact[8], integers[1000];
+  int icntl[20], info[40], keep[1000] = {}, ifact[8], integers[1000];
   const int lengths[] = {8, 1000, 100}, one = 1;
   ma57id_(cntl, icntl);
   ma57ad_(&n, &entries, matrix.row.data(), matrix.column.data(), &lengths[1], keep,
