@@ -239,6 +239,7 @@ int Session::plan() const {
   if (text == nullptr) text = bound_.empty() ? "none" : bound_.c_str();
   std::int64_t bound = 0;
   const int status = espalier_solver_parse_memory(text, &bound);
+  if (bound == ESPALIER_SOLVER_MEMORY_AUTO) bound = auto_;
   return status != 0 ? status : espalier_solver_plan(solver_.get(), bound);
 }
 

@@ -53,6 +53,10 @@ class Session {
   /// none; empty: unbounded. Another one plans again with the next factorisation.
   void set_bound(const std::string& text);
 
+  /// What the bound "auto" stands for where processes solve together, which the C
+  /// interface refuses: it knows no hosts.
+  void set_auto(std::int64_t bytes) { auto_ = bytes; }
+
   /// Factors, inside the bound that ESPALIER_SOLVER_MEMORY says ("2GiB", "min", "auto";
   /// none: unbounded). Analyses again where the last factorisation replaced or delayed so
   /// many pivots that the first values can no longer have been like those, and where a
@@ -119,6 +123,7 @@ class Session {
   espalier_solver_input input_;
   espalier_solver_options options_;
   std::int64_t entries_ = 0;
+  std::int64_t auto_ = ESPALIER_SOLVER_MEMORY_AUTO;
   bool finite_ = true;  // the last values
   std::vector<std::int32_t> starts_, rows_, columns_;
   Solver solver_;

@@ -49,7 +49,7 @@ const char* explanation(const Factor& factor) {
                                    : "process 0, which solves alone, says why";
 }
 
-PetscErrorCode read_bound(Mat matrix, Session& session) {
+PetscErrorCode read_bound(Mat matrix, const Processes& processes, Session& session) {
   PetscFunctionBegin;
   char bound[64] = "";
   PetscBool given = PETSC_FALSE;
@@ -57,6 +57,12 @@ PetscErrorCode read_bound(Mat matrix, Session& session) {
                                   reinterpret_cast<PetscObject>(matrix)->prefix,
                                   "-mat_espalier_memory", bound, sizeof bound, &given));
   if (given) session.set_bound(bound);
+  if (processes.communicator() == nullptr) PetscFunctionReturn(0);
+  std::int64_t room = 0;
+  PetscCheck(espalier_solver_available_memory(&room, nullptr, 0) == 0, PETSC_COMM_SELF,
+             PETSC_ERR_LIB, "Espalier: %s", espalier_solver_last_error());
+  PetscCall(processes.share(&room));
+  session.set_auto(room);
   PetscFunctionReturn(0);
 }
 
@@ -96,7 +102,7 @@ PetscErrorCode make_session(Mat factor, Mat matrix, bool symmetric) {
   } catch (const std::invalid_argument& error) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Espalier: %s", error.what());
   }
-  PetscCall(read_bound(matrix, *mine.session));
+  PetscCall(read_bound(matrix, mine.processes, *mine.session));
   mine.rows.release_pattern();
   PetscFunctionReturn(0);
 }

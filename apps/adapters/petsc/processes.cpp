@@ -34,20 +34,25 @@ PetscErrorCode wait(MPI_Request& request) {
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode count_of_host(MPI_Comm all, int* count) {
+  PetscFunctionBegin;
+  MPI_Comm host = MPI_COMM_NULL;
+  PetscCallMPI(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+  PetscCallMPI(MPI_Comm_size(host, count));
+  PetscCallMPI(MPI_Comm_free(&host));
+  PetscFunctionReturn(0);
+}
+
 }  // namespace
 
 std::int32_t shared_workers() { return workers(); }
 
 PetscErrorCode share_cores() {
   PetscFunctionBegin;
-  MPI_Comm host = MPI_COMM_NULL;
   int all = 1, of_host = 1;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &all));
   if (all == 1) PetscFunctionReturn(0);
-  PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
-                                   MPI_INFO_NULL, &host));
-  PetscCallMPI(MPI_Comm_size(host, &of_host));
-  PetscCallMPI(MPI_Comm_free(&host));
+  PetscCall(count_of_host(PETSC_COMM_WORLD, &of_host));
   const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   int least = std::max(1, std::min(cores_here(), cores / of_host));
   PetscCallMPI(
@@ -86,6 +91,15 @@ PetscErrorCode Processes::open(Mat matrix, PetscBool together) {
   PetscCheck(espalier_solver_communicator_create(&made, &comm_) == 0, PETSC_COMM_SELF,
              PETSC_ERR_LIB, "Espalier: %s", espalier_solver_last_error());
   communicator_.reset(made);
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode Processes::share(std::int64_t* of_host) const {
+  PetscFunctionBegin;
+  int here = 1;
+  PetscCall(count_of_host(comm_, &here));
+  *of_host /= here;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, of_host, 1, MPI_INT64_T, MPI_MIN, comm_));
   PetscFunctionReturn(0);
 }
 

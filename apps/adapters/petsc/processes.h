@@ -5,6 +5,7 @@
 #include <espalier_solver.h>
 #include <petscmat.h>
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,8 @@ class Processes {
     return communicator_.get();
   }
 
+  /// The least part, over the processes, of what those of a host divide evenly.
+  PetscErrorCode share(std::int64_t* of_host) const;
   /// Process 0's numbers, everywhere.
   PetscErrorCode tell(void* bytes, int count);
   /// Numbers of every process one after the other, at process 0.
