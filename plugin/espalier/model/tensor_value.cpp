@@ -70,6 +70,10 @@ TensorValue TensorValue::in_file(std::string path, std::int64_t offset) {
   return TensorValue(InFile{std::move(path), offset});
 }
 
+TensorValue TensorValue::unreadable(std::string why) {
+  return TensorValue(Unreadable{std::move(why)});
+}
+
 const std::string* TensorValue::repeated_element() const {
   const auto* repeated = std::get_if<Repeated>(&source_);
   return repeated != nullptr ? &repeated->element : nullptr;
@@ -92,9 +96,10 @@ void TensorValue::read(std::span<std::byte> bytes) const {
     std::memcpy(bytes.data(), held->bytes->data(), bytes.size());
   } else if (const auto* repeated = std::get_if<Repeated>(&source_)) {
     repeat(repeated->element, bytes);
+  } else if (const auto* file = std::get_if<InFile>(&source_)) {
+    read_file(file->path, file->offset, bytes);
   } else {
-    const auto& file = std::get<InFile>(source_);
-    read_file(file.path, file.offset, bytes);
+    throw InvalidInput(std::get<Unreadable>(source_).why);
   }
 }
 

@@ -13,7 +13,8 @@ namespace espalier {
 
 /// What a tensor holds from the start, without a copy of it for every one who asks:
 /// bytes that are shared, one element repeated, or a part of a file that is read when it
-/// is wanted. Bytes are those of a dense array, the last axis fastest, little-endian.
+/// is wanted; or why nobody can read it. Bytes are those of a dense array, the last axis
+/// fastest, little-endian.
 class TensorValue {
  public:
   /// Bytes that somebody else may hold, too.
@@ -25,17 +26,21 @@ class TensorValue {
   [[nodiscard]] static TensorValue repeated(std::string element);
   /// What lies in a file from `offset` on. It is opened by read().
   [[nodiscard]] static TensorValue in_file(std::string path, std::int64_t offset);
+  /// A value that there is, but nowhere that it could be read from: read() says `why`.
+  [[nodiscard]] static TensorValue unreadable(std::string why);
 
   /// The bytes of one element when all are alike and nothing more is stored.
   [[nodiscard]] const std::string* repeated_element() const;
   /// The file that it lies in; null: it is held here.
   [[nodiscard]] const std::string* file() const;
 
-  /// How many bytes are held here; nothing: an element repeated, or a part of a file.
+  /// How many bytes are held here; nothing: an element repeated, a part of a file, or
+  /// what cannot be read.
   [[nodiscard]] std::optional<std::size_t> held_bytes() const;
 
   /// Fills `bytes`, which is as large as the tensor.
-  /// @throws InvalidInput when more or less is held; FileError when the file is not there
+  /// @throws InvalidInput when more or less is held, or it is unreadable; FileError when
+  /// the file is not there
   ///         or too short
   void read(std::span<std::byte> bytes) const;
 
@@ -50,7 +55,10 @@ class TensorValue {
     std::string path;
     std::int64_t offset = 0;
   };
-  using Source = std::variant<Held, Repeated, InFile>;
+  struct Unreadable {
+    std::string why;
+  };
+  using Source = std::variant<Held, Repeated, InFile, Unreadable>;
   explicit TensorValue(Source source) : source_(std::move(source)) {}
 
   Source source_;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "espalier/model/error.h"
@@ -110,6 +111,48 @@ TEST(ReadOperatorGraph, KeepsTheValuesOfInitializers) {
   const Tensor& target = graph.tensor(*graph.find_tensor("target"));
   EXPECT_EQ(integers_of(target.value.value(), target.type, target.shape),
             (std::vector<std::int64_t>{1, 48}));
+}
+
+// What reading the weights of the small network says, whose external data have these
+// entries.
+std::string external_error(
+    const std::vector<std::pair<std::string, std::string>>& entries) {
+  onnx::ModelProto model = small_network();
+  onnx::TensorProto& weight = *model.mutable_graph()->mutable_initializer(0);
+  weight.clear_float_data();
+  weight.set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto& [key, value] : entries) {
+    auto& entry = *weight.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+  const OperatorGraph graph = read(model);
+  std::vector<std::byte> bytes(216);
+  return support::error_message([&] {
+    graph.tensor(*graph.find_tensor("w")).value->read(bytes);
+    return 0;
+  });
+}
+
+TEST(ReadOperatorGraph, SaysWhyExternalDataCannotBeRead) {
+  const std::string weights = "m: external data of 'w': ";
+  EXPECT_EQ(external_error({}), weights + "they have no location");
+  for (const std::string location : {"/w.bin", "../w.bin", "a/../../w.bin"}) {
+    EXPECT_EQ(
+        external_error({{"location", location}}),
+        weights + "the location '" + location + "' is no place in the model's folder");
+  }
+  for (const std::string offset : {"", "-4", "zz", "1.5", "9223372036854775808"}) {
+    EXPECT_EQ(external_error({{"location", "w.bin"}, {"offset", offset}}),
+              weights + "the offset '" + offset + "' is no number of bytes");
+  }
+  for (const std::string length : {"", "215", "217", "x"}) {
+    EXPECT_EQ(
+        external_error({{"location", "w.bin"}, {"length", length}}),
+        weights + "the length '" + length + "' is not that of the tensor, 216 bytes");
+  }
+  EXPECT_EQ(external_error({{"location", "w.bin"}, {"offset", "8"}, {"length", "216"}}),
+            "w.bin: cannot be opened");
 }
 
 TEST(ReadOperatorGraph, NamesAValueOfAnotherSize) {

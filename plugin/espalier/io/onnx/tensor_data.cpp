@@ -1,5 +1,7 @@
 #include "espalier/io/onnx/tensor_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -39,23 +41,54 @@ std::optional<TensorValue> typed_value(const onnx::TensorProto& tensor) {
   return std::nullopt;
 }
 
-std::optional<TensorValue> external_value(const onnx::TensorProto& tensor,
-                                          const std::string& file) {
+// What the entries of external data say; nothing where an entry is left out.
+struct Place {
   std::string location;
-  std::int64_t offset = 0;
+  std::string offset = "0";
+  std::optional<std::string> length;
+};
+
+Place place_of(const onnx::TensorProto& tensor) {
+  Place place;
   for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
-    const std::string& text = entry.value();
-    if (entry.key() == "location") location = text;
-    if (entry.key() == "offset") {
-      const auto [stop, error] =
-          std::from_chars(text.data(), text.data() + text.size(), offset);
-      if (error != std::errc() || stop != text.data() + text.size() || offset < 0)
-        return std::nullopt;
-    }
+    if (entry.key() == "location") place.location = entry.value();
+    if (entry.key() == "offset") place.offset = entry.value();
+    if (entry.key() == "length") place.length = entry.value();
   }
-  const std::filesystem::path path = std::filesystem::path(location).lexically_normal();
-  if (path.empty() || path.is_absolute() || *path.begin() == "..") return std::nullopt;
-  return TensorValue::in_file(std::filesystem::path(file).parent_path() / path, offset);
+  return place;
+}
+
+// A count of bytes; nothing for any other text.
+std::optional<std::int64_t> bytes_in(const std::string& text) {
+  std::int64_t bytes = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, bytes);
+  if (error != std::errc() || stop != end || bytes < 0) return std::nullopt;
+  return bytes;
+}
+
+TensorValue external_value(const onnx::TensorProto& tensor, const std::string& file) {
+  const Place place = place_of(tensor);
+  const auto refused = [&](const std::string& why) {
+    return TensorValue::unreadable(
+        fmt::format("{}: external data of '{}': {}", file, tensor.name(), why));
+  };
+  const std::filesystem::path path =
+      std::filesystem::path(place.location).lexically_normal();
+  if (path.empty()) return refused("they have no location");
+  if (path.is_absolute() || *path.begin() == "..")
+    return refused(fmt::format("the location '{}' is no place in the model's folder",
+                               place.location));
+  const std::optional<std::int64_t> offset = bytes_in(place.offset);
+  if (!offset)
+    return refused(fmt::format("the offset '{}' is no number of bytes", place.offset));
+  const auto type = element_type_of(tensor.data_type());
+  const Bytes wanted =
+      type ? tensor_bytes(*type, Shape(tensor.dims().begin(), tensor.dims().end())) : 0;
+  if (place.length && bytes_in(*place.length) != wanted)
+    return refused(fmt::format("the length '{}' is not that of the tensor, {} bytes",
+                               *place.length, wanted));
+  return TensorValue::in_file(std::filesystem::path(file).parent_path() / path, *offset);
 }
 
 }  // namespace
