@@ -91,6 +91,21 @@ void expect_enumerated(const ShardingProblem& problem) {
   ASSERT_EQ(validate(problem, choice), Violations()) << describe(problem);
 }
 
+// Where nothing fits, the memory that is named is the least if what holds least is
+// allowed.
+TEST(ChooseStrategies, NamesTheLeastMemoryWhereNothingFits) {
+  const ShardingChoice one = choose_strategies({{{4, 5, {6, 1}, {3, 4}}}, {}, 2});
+  EXPECT_TRUE(one.impossible);
+  EXPECT_EQ(one.least_memory_bytes, 3);
+  const std::vector<ShardingNode> nodes = {{0, 2, {0, 3}, {4, 2}},
+                                           {1, 3, {1, 1}, {4, 3}}};
+  EXPECT_EQ(choose_strategies({nodes, {{0, 1, {0, 5, 7, 1}}}, 4}).least_memory_bytes, 5);
+  const ShardingChoice other =
+      choose_strategies({nodes, {{0, 1, {0, 5, kForbidden, 1}}}, 4});
+  EXPECT_TRUE(other.impossible);
+  EXPECT_EQ(other.least_memory_bytes, 5);
+}
+
 TEST(ChooseStrategies, WorkedExample) {
   const std::vector<ShardingNode> nodes = {{0, 2, {0, 3}, {4, 2}},
                                            {1, 3, {1, 1}, {4, 3}}};

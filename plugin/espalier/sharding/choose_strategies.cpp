@@ -133,8 +133,9 @@ class Chooser {
     ShardingChoice choice;
     std::vector<std::int32_t> least = strategies_that_hold_least(*problem_);
     choice.lower_bound_bytes = replay_sharding(*problem_, least).memory_bytes;
-    // Where the search ended too soon that may be within the limit, and allowed.
-    if (!complete && !incumbent_.found()) incumbent_.offer(std::move(least));
+    // Where the search ended too soon that may be within the limit; where nothing is, it
+    // is the least that suffices, if it is allowed.
+    if (!incumbent_.found()) incumbent_.offer(std::move(least));
     (void)closed();
     choice.found = incumbent_.found();
     choice.lower_bound = lower_bound_;
