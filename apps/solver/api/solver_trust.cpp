@@ -415,7 +415,7 @@ bool Solver::Impl::lost_a_row() const {
 // Where the factor is that of a matrix nearby, as one in single precision is, every solve
 // is refined: what it knows of the inverse by itself may be too small by orders of
 // magnitude. Where a solve stays unrefined, as GMRES may without room in the bound,
-// nothing is known.
+// nothing is known; after the first of these none is tried as hard any more.
 // @param scratch    a vector
 // @param unrefined  takes the largest error that is left
 BlockOperator Solver::Impl::estimating(bool transposed, const Pass& pass,
@@ -436,7 +436,9 @@ BlockOperator Solver::Impl::estimating(bool transposed, const Pass& pass,
       if (rough) std::ranges::copy(y, scratch.begin());
       solve(y, 1);  // there may be room for one only
       if (!rough) continue;
-      const Refinement one = refine(matrix(), scratch, y, 1, solve, options);
+      RefineOptions tried = options;
+      if (unrefined > kUnrefined) tried.gmres_basis = 0;
+      const Refinement one = refine(matrix(), scratch, y, 1, solve, tried);
       unrefined = std::max(unrefined, one.backward_error);
     }
   };
@@ -476,6 +478,7 @@ void Solver::Impl::estimate(std::span<const Estimated> wanted, const Pass& pass,
   for (std::size_t k = 0; k < wanted.size(); ++k) {
     const auto& [at, enough] = wanted[k];
     if (enough > 0 && settled) continue;
+    if (k > 0 && unrefined > kUnrefined) break;  // what was told of the first is of all
     options.enough = enough;
     ErrorEstimate one = estimate_errors(matrix(), std::span(space.rhs).subspan(at, n),
                                         norms[k], solve, solve_transposed, options);

@@ -608,6 +608,32 @@ TEST(Trust, InABoundOfTheErrorHoldsInSinglePrecisionWhateverTheCondition) {
   EXPECT_GT(trusted, 50);
 }
 
+// Dozens of eigenvalues below the roundoff of the factor: neither refinement nor GMRES
+// ends, and each solve of the estimate would take all the steps that these may make.
+TEST(Trust, IsRefusedSoonWhereNoSolveCanBeRefined) {
+  const std::int32_t n = 1000;
+  Given a{n, {}};
+  const double band[] = {20, -15, 6, -1};  // the third power of a second difference
+  for (std::int32_t j = 0; j < n; ++j)
+    for (std::int32_t i = std::max(0, j - 3); i < std::min(n, j + 4); ++i)
+      a.add(i, j, band[std::abs(i - j)]);
+  SolverOptions options = of_kind(FactorKind::kLu);
+  options.precision = Precision::kSingle;
+  options.estimate_errors = true;
+  Solver solver(a.matrix(false), options);
+  ASSERT_TRUE(solver.plan(std::nullopt));
+  ASSERT_TRUE(solver.factorise());
+  Vector b(2 * n, 1.0);
+  int passes = 0;
+  const Solution solution =
+      solver.solve(b, 2, Operation::kPlain, {}, [&](double) { ++passes; });
+  EXPECT_TRUE(solution.doubts.forward_error);
+  ASSERT_TRUE(solution.errors);
+  EXPECT_TRUE(std::isinf(solution.errors->forward_error_bound));
+  EXPECT_GT(solution.errors->condition_1norm, 1e6);
+  EXPECT_LT(passes - solution.refinement.gmres_steps, 250);
+}
+
 // What is finite in the scaled system may be beyond the largest number in the given one.
 TEST(Trust, IsNotGivenToASolutionBeyondTheLargestNumber) {
   Given a{3, {}};
