@@ -122,11 +122,14 @@ void check_sparse(const DMUMPS_STRUC_C& id) {
   if (id.rhs_sparse == nullptr) refuse(kMissing, 10, "RHS_SPARSE is not there");
   if (id.irhs_sparse == nullptr) refuse(kMissing, 11, "IRHS_SPARSE is not there");
   if (id.irhs_ptr == nullptr) refuse(kMissing, 12, "IRHS_PTR is not there");
-  for (MUMPS_INT k = 0; k <= id.nrhs; ++k)
-    if (k == 0 ? id.irhs_ptr[0] != 1 : id.irhs_ptr[k] < id.irhs_ptr[k - 1])
-      refuse(kBadSparsePointers, k + 1, "IRHS_PTR begins with 1 and never falls");
   if (id.irhs_ptr[id.nrhs] != id.nz_rhs + 1)
-    refuse(kBadSparsePointers, id.nrhs + 1, "IRHS_PTR does not end with NZ_RHS + 1");
+    refuse(kBadSparseEnd, id.irhs_ptr[id.nrhs],
+           "IRHS_PTR does not end with NZ_RHS + 1 = " + std::to_string(id.nz_rhs + 1));
+  if (id.irhs_ptr[0] != 1)
+    refuse(kBadSparseBegin, id.irhs_ptr[0], "IRHS_PTR does not begin with 1");
+  for (MUMPS_INT k = 1; k <= id.nrhs; ++k)
+    if (id.irhs_ptr[k] < id.irhs_ptr[k - 1])
+      refuse(kRefused, 20, "IRHS_PTR falls behind column " + std::to_string(k));
   for (MUMPS_INT at = 0; at < id.nz_rhs; ++at)
     if (id.irhs_sparse[at] < 1 || id.irhs_sparse[at] > id.n)
       refuse(kRefused, 20, "IRHS_SPARSE has " + std::to_string(id.irhs_sparse[at]));

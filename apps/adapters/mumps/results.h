@@ -19,7 +19,7 @@ inline constexpr int kRefused = -800, kBadJob = -3, kBadOrder = -16, kBadEntries
                      kOther = -90, kBadRightHandSide = -26, kBadCount = -45,
                      kBadSchur = -49, kBadNullSpace = -36, kBadNullCount = -32,
                      kIncompatible = -37, kBadSparseCount = -46, kBadInverseCount = -47,
-                     kNotWithInverse = -48, kBadSparsePointers = -27;
+                     kNotWithInverse = -48, kBadSparseEnd = -27, kBadSparseBegin = -28;
 
 // A refusal: INFOG(1), INFOG(2) and what is said on unit 6 where ICNTL(4) allows it.
 struct Refusal {

@@ -374,6 +374,18 @@ static void run_sparse(int sym) {
   for (int k = 0; k < 2 * N; ++k) largest = fmax(largest, fabs(x[k]));
   expect(id.infog[0] == 0 && largest == 0, "sparse right-hand sides without an entry");
   id.nz_rhs = 3;
+  for (int inverse = 0; inverse <= 1; ++inverse) {
+    id.icntl[19] = 1 - inverse;
+    id.icntl[29] = inverse;
+    id.nrhs = inverse ? N : 2;
+    for (int k = 0; k <= id.nrhs; ++k) pointers[k] = k == 0 ? 1 : 6;
+    call(&id, 3);
+    expect(id.infog[0] == -27 && id.infog[1] == 6, "IRHS_PTR that ends elsewhere");
+    for (int k = 0; k <= id.nrhs; ++k) pointers[k] = k == 0 ? 2 : 4;
+    call(&id, 3);
+    expect(id.infog[0] == -28 && id.infog[1] == 2, "IRHS_PTR that begins elsewhere");
+  }
+  id.icntl[29] = 0;
   /* Column 7 of the inverse, and its entries in rows 3, 30, 7. */
   id.icntl[19] = 0;
   id.nrhs = 1;
