@@ -193,15 +193,17 @@ contains
   end function
 
   ! A matrix by its entries, rows and columns from 1. The arrays must live until it has
-  ! been analysed. Of arrays whose lengths do not agree `entries` is -1, which is refused.
+  ! been analysed. Of arrays whose lengths do not agree `entries` is -1, which is refused; of
+  ! sections with gaps, table(1, :), of which there would be a copy that is gone by then, -2.
   type(espalier_input) function espalier_triplets(order, rows, columns, values, symmetry) &
       result(input)
     integer, intent(in) :: order
-    integer(c_int32_t), intent(in), target, contiguous :: rows(:), columns(:)
-    real(c_double), intent(in), target, contiguous :: values(:)
+    integer(c_int32_t), intent(in), target :: rows(:), columns(:)
+    real(c_double), intent(in), target :: values(:)
     integer(c_int32_t), intent(in) :: symmetry
     input = espalier_pattern(order, rows, columns, symmetry)
     if (size(values) /= size(rows)) input%entries = -1
+    if (.not. is_contiguous(values)) input%entries = -2
     input%values = c_loc(values)
   end function
 
@@ -212,8 +214,8 @@ contains
   type(espalier_input) function espalier_elements(order, starts, variables, values, &
       symmetry) result(input)
     integer, intent(in) :: order
-    integer(c_int32_t), intent(in), target, contiguous :: starts(:), variables(:)
-    real(c_double), intent(in), target, contiguous :: values(:)
+    integer(c_int32_t), intent(in), target :: starts(:), variables(:)
+    real(c_double), intent(in), target :: values(:)
     integer(c_int32_t), intent(in) :: symmetry
     input%size = c_sizeof(input)
     input%order = order
@@ -223,6 +225,8 @@ contains
           espalier_element_values(starts, symmetry) > size(values, kind=c_int64_t)) &
         input%entries = -1
     end if
+    if (.not. (is_contiguous(starts) .and. is_contiguous(variables) .and. &
+        is_contiguous(values))) input%entries = -2
     input%format = ESPALIER_ELEMENTS_FORMAT
     input%symmetry = symmetry
     input%starts = c_loc(starts)
@@ -250,11 +254,12 @@ contains
   type(espalier_input) function espalier_complex_triplets(order, rows, columns, values, &
       symmetry) result(input)
     integer, intent(in) :: order
-    integer(c_int32_t), intent(in), target, contiguous :: rows(:), columns(:)
-    complex(c_double_complex), intent(in), target, contiguous :: values(:)
+    integer(c_int32_t), intent(in), target :: rows(:), columns(:)
+    complex(c_double_complex), intent(in), target :: values(:)
     integer(c_int32_t), intent(in) :: symmetry
     input = espalier_pattern(order, rows, columns, symmetry)
     if (size(values) /= size(rows)) input%entries = -1
+    if (.not. is_contiguous(values)) input%entries = -2
     input%values = c_loc(values)
     input%scalar = ESPALIER_COMPLEX
   end function
@@ -262,12 +267,13 @@ contains
   ! Without its values.
   type(espalier_input) function espalier_pattern(order, rows, columns, symmetry) result(input)
     integer, intent(in) :: order
-    integer(c_int32_t), intent(in), target, contiguous :: rows(:), columns(:)
+    integer(c_int32_t), intent(in), target :: rows(:), columns(:)
     integer(c_int32_t), intent(in) :: symmetry
     input%size = c_sizeof(input)
     input%order = order
     input%entries = size(rows, kind=c_int64_t)
     if (size(columns) /= size(rows)) input%entries = -1
+    if (.not. (is_contiguous(rows) .and. is_contiguous(columns))) input%entries = -2
     input%format = ESPALIER_TRIPLETS_FORMAT
     input%symmetry = symmetry
     input%rows = c_loc(rows)

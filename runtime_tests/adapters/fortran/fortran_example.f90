@@ -37,6 +37,7 @@ program fortran_example
   call solve_elements()
   call solve_complex()
   call refuse_lengths()
+  call refuse_sections()
   if (failures > 0) error stop 1
 
 contains
@@ -76,6 +77,24 @@ contains
       two, ESPALIER_SYMMETRIC), espalier_default_options()) /= 0, "elements beyond")
     call expect(espalier_solver_analyse(none, espalier_elements(2, [1, 3], [1, 2], two, &
       ESPALIER_SYMMETRIC), espalier_default_options()) /= 0, "values of elements too few")
+  end subroutine
+
+  ! Fortran would hand over a copy of a section with gaps, which is gone before it is read.
+  subroutine refuse_sections()
+    type(c_ptr) :: none
+    integer(c_int32_t), target :: table(2, 2) = reshape([1, 1, 2, 2], [2, 2])
+    real(c_double) :: two(2) = [1, 2], four(4) = [1, 1, 2, 2]
+    call expect(espalier_solver_analyse(none, espalier_triplets(2, table(1, :), &
+      table(2, :), two, ESPALIER_GENERAL), espalier_default_options()) /= 0, "sections")
+    text = espalier_last_error()
+    call expect(index(text, "entries is -2") > 0, "what is wrong with sections")
+    call expect(espalier_solver_analyse(none, espalier_triplets(2, [1, 2], [1, 2], &
+      four(1:4:2), ESPALIER_GENERAL), espalier_default_options()) /= 0, "values with gaps")
+    call expect(espalier_solver_analyse(none, espalier_elements(2, [1, 2, 3], [1, 2], &
+      four(1:4:2), ESPALIER_GENERAL), espalier_default_options()) /= 0, "elements' values")
+    call espalier_check(espalier_solver_analyse(none, espalier_triplets(2, table(:, 1), &
+      table(:, 2), four(2:3), ESPALIER_GENERAL), espalier_default_options()))
+    call espalier_solver_destroy(none)
   end subroutine
 
   ! [2 1+i; 1-i 3] x = b, Hermitian, of which the upper triangle is given.
