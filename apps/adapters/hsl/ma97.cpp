@@ -113,6 +113,11 @@ Session* session_of(void** akeep) {
   return akeep == nullptr ? nullptr : static_cast<Session*>(*akeep);
 }
 
+void refuse_unanalysed(const ma97_control_d& control, ma97_info_d& info) {
+  info.flag = kNotAnalysed;
+  say(control, "MA97: a matrix that was not analysed");
+}
+
 void tell(const Session& session, const ma97_control_d& control, ma97_info_d& info) {
   const espalier_solver_statistics facts = session.statistics();
   info.num_neg = static_cast<int>(facts.negative_pivots);
@@ -179,10 +184,7 @@ void ma97_factor_d(int matrix_type, const int* /*ptr*/, const int* /*row*/,
                    const ma97_control_d* control, ma97_info_d* info, double* /*scale*/) {
   *info = {};
   Session* const session = session_of(akeep);
-  if (session == nullptr) {
-    info->flag = kNotAnalysed;
-    return;
-  }
+  if (session == nullptr) return refuse_unanalysed(*control, *info);
   guarded(*control, *info, [&] {
     session->set_pivot_threshold(std::clamp(control->u, kLeastThreshold, kMostThreshold));
     const int status = session->factorise(val);
@@ -217,8 +219,9 @@ void ma97_solve_d(int job, int nrhs, double* x, int ldx, void** akeep, void** /*
                   const ma97_control_d* control, ma97_info_d* info) {
   *info = {};
   Session* const session = session_of(akeep);
-  if (session == nullptr || job < kSolve || job > kDiagonalAndBackward) {
-    info->flag = session == nullptr ? kNotAnalysed : kBadJob;
+  if (session == nullptr) return refuse_unanalysed(*control, *info);
+  if (job < kSolve || job > kDiagonalAndBackward) {
+    info->flag = kBadJob;
     return;
   }
   guarded(*control, *info, [&] {

@@ -85,6 +85,16 @@ class Ma97 : public testing::Test {
   void *akeep_ = nullptr, *fkeep_ = nullptr;
 };
 
+TEST_F(Ma97, SaysThatNothingWasAnalysed) {
+  ma97_finalise_d(&akeep_, &fkeep_);
+  control_.print_level = 0;
+  testing::internal::CaptureStderr();
+  factorise();
+  EXPECT_EQ(info_.flag, -12);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("was not analysed"),
+            std::string::npos);
+}
+
 TEST_F(Ma97, JobsOneToThreeAreASolve) {
   std::vector<double> x = matrix_.times_ones();
   for (const int job : {1, 2, 3}) {
