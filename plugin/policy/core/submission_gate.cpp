@@ -30,8 +30,8 @@ SubmissionGate::Op SubmissionGate::submit(const void* task,
 }
 
 SubmissionGate::Op SubmissionGate::submit_message(const void* message,
-                                                  const DataAccess& access) {
-  return submit(message, {&access, 1}, true);
+                                                  std::span<const DataAccess> accesses) {
+  return submit(message, accesses, true);
 }
 
 SubmissionGate::Op SubmissionGate::submit(const void* task,

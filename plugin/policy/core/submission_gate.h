@@ -69,8 +69,8 @@ class SubmissionGate {
   /// One that is not executed, and so allocates nothing: it waits for all before it that
   /// work on the data, which are needed until then.
   void pass(std::span<const DataAccess> accesses);
-  /// A message is submitted that works on the datum; end() when it is completed.
-  Op submit_message(const void* message, const DataAccess& access);
+  /// A message is submitted that works on the data; end() when it is completed.
+  Op submit_message(const void* message, std::span<const DataAccess> accesses);
   /// Whether a task submitted now with this access would allocate memory for it.
   [[nodiscard]] bool allocates(const DataAccess& access) const;
   /// Whether it matters to submit() where some of the data are.

@@ -113,6 +113,7 @@ void HandleGate::follow(const starpu_task& task) {
 void HandleGate::pass(starpu_task& task) {
   joins_.follow(task);
   data_of(task, workers_, data_of_task);
+  if (reduces_) add_copies(task, data_of_task);
   const std::scoped_lock lock(mutex_);
   gate_.pass(data_of_task);
 }

@@ -34,22 +34,23 @@ bool submit_receiver(starpu_data_handle_t handle) {
 
 void HandleGate::message_begins(starpu_data_handle_t handle, bool receives) {
   end_pending_frees();
-  std::vector<DataAccess> datum;
+  std::vector<DataAccess> data;
   const auto read = [&] {
-    datum.clear();
-    if (const auto access = datum_of(handle)) datum.push_back(*access);
+    data.clear();
+    if (const auto access = datum_of(handle)) data.push_back(*access);
+    if (reduces_) add_copies(handle, data);
   };
   if (receives) {
-    std::unique_lock lock = lock_with(datum, read);
-    if (datum.empty()) return;
-    const bool allocates = gate_.allocates(datum.front());
+    std::unique_lock lock = lock_with(data, read);
+    if (data.empty()) return;
+    const bool allocates = gate_.allocates(data.front());
     lock.unlock();
     if (allocates) submit_receiver(handle);
   }
-  const std::unique_lock lock = lock_with(datum, read);
-  if (datum.empty()) return;
+  const std::unique_lock lock = lock_with(data, read);
+  if (data.empty()) return;
   auto message = std::make_unique<Message>();
-  message->op = gate_.submit_message(message.get(), datum.front());
+  message->op = gate_.submit_message(message.get(), data);
   application_waits_ = false;
   ++changes_;
   if (message->op != SubmissionGate::Op::kNone)

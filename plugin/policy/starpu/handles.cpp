@@ -115,12 +115,14 @@ bool contributes(const starpu_task& task) { return has_mode(task, STARPU_REDUX);
 
 bool commutes(const starpu_task& task) { return has_mode(task, STARPU_COMMUTE); }
 
+void add_copies(starpu_data_handle_t handle, std::vector<DataAccess>& data) {
+  data.push_back({copies_of(handle), 0, handle, true});
+}
+
 void add_copies(const starpu_task& task, std::vector<DataAccess>& data) {
   const unsigned count = STARPU_TASK_GET_NBUFFERS(&task);
-  for (unsigned i = 0; i < count; ++i) {
-    const starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(&task, i);
-    if (!is_of_copies(task, i)) data.push_back({copies_of(handle), 0, handle, true});
-  }
+  for (unsigned i = 0; i < count; ++i)
+    if (!is_of_copies(task, i)) add_copies(STARPU_TASK_GET_HANDLE(&task, i), data);
   if (data.size() > 1) remove_duplicates(data);
 }
 

@@ -37,6 +37,9 @@ void data_of(const starpu_task& task, unsigned workers, std::vector<DataAccess>&
 /// Adds the copies of what the task works on otherwise, with no size and as if they were
 /// in memory: where they are known, StarPU reduces them before the task starts.
 void add_copies(const starpu_task& task, std::vector<DataAccess>& data);
+/// The same of a message on the handle. StarPU keeps copies as long as their datum, and
+/// so as long as anything works on that.
+void add_copies(starpu_data_handle_t handle, std::vector<DataAccess>& data);
 
 /// Whether it is one of StarPU's own tasks that reduce copies. These are submitted late,
 /// when a task that waits for the result would start; recognised by their names.

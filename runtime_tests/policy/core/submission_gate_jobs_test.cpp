@@ -138,7 +138,8 @@ class Process {
       if (step.writes >= 0) accesses.push_back(access(step.writes));
       state.op = gate_.submit(task(s), accesses);
     } else if (in_order_) {
-      state.op = gate_.submit_message(task(s), access(step.reads[0]));
+      const DataAccess datum = access(step.reads[0]);
+      state.op = gate_.submit_message(task(s), {&datum, 1});
     }
     update();
   }

@@ -10,7 +10,8 @@ namespace espalier::policy {
 namespace TEST_SOURCE {
 
 Op message(SubmissionGate& gate, std::uintptr_t m, std::uintptr_t d, Bytes size) {
-  return gate.submit_message(task(1000 + m), {handle(d), size, nullptr});
+  const DataAccess access{handle(d), size, nullptr};
+  return gate.submit_message(task(1000 + m), {&access, 1});
 }
 
 TEST(SubmissionGateMessages, KeepRoomForWhatAnotherProcessWaitsFor) {

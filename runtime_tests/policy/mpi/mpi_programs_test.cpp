@@ -173,6 +173,21 @@ INSTANTIATE_TEST_SUITE_P(Runs, MpiRandom,
                                          MpiRun{.processes = 3, .workers = 1},
                                          MpiRun{.processes = 3, .workers = 2}));
 
+// The copies of what was reduced are there until it has been sent for the last time.
+TEST(MpiReductions, EndInTheLeastBound) {
+  constexpr int kProcesses = 2, kRounds = 4;
+  MpiRun run{.processes = kProcesses, .workers = 1, .bound = 1 << 30};
+  const std::string program = kTasks + "reduces " + std::to_string(kRounds);
+  const MpiEnded plenty = run_mpi(run, program);
+  expect_inside(run, plenty);
+  const nlohmann::json& owner = plenty.reports.back();
+  EXPECT_EQ(owner["least_bytes"], 4 * 64 * kKiB) << owner;
+  run.bound = plenty.least();
+  const MpiEnded ended = run_mpi(run, program);
+  expect_inside(run, ended);
+  EXPECT_EQ(ended.sums(), plenty.sums());
+}
+
 // A wait must not end before the message has.
 TEST(MpiWaits, AreForMessagesThatComeLate) {
   constexpr int kMessages = 5;

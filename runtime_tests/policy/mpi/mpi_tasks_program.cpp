@@ -5,6 +5,9 @@
 //   mpi_tasks_program cholesky TILES [COUNT]
 //                                         a tiled Cholesky factorisation, COUNT times;
 //                                         received tiles are all that StarPU allocates
+//   mpi_tasks_program reduces ROUNDS      reductions over all processes, whose results
+//   are
+//                                         sent while others wait for memory
 //   mpi_tasks_program dies SEED           random; the last process ends in the middle
 //   mpi_tasks_program waits MESSAGES [COUNT]
 //                                         messages that are waited for before they are
@@ -14,7 +17,7 @@
 // process, seen through their interface, and how long the longest of the COUNT took.
 // Status 1 if a result is wrong.
 //
-// One program, its three graphs of tasks and their checks: over 300 lines.
+// One program, its four graphs of tasks and their checks: over 300 lines.
 
 #include <mpi.h>
 #include <starpu.h>
@@ -28,6 +31,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <thread>
@@ -162,6 +166,71 @@ std::int64_t random_program(unsigned seed) {
   }
   while (!data.empty()) drop(0);
   return sum;
+}
+
+// --- Reductions. All data are of one size, and all but the last process's contributions
+// belong to that one: the result, the copy of its worker, which StarPU keeps as long as
+// the result, and two others that are written before the result is sent for the last
+// time.
+
+std::int64_t first_of(void* buffer) { return value_of(buffer).at[0]; }
+
+void set_zero(void* buffers[], void*) {
+  const Value v = value_of(buffers[0]);
+  std::fill_n(v.at, v.count, 0);
+}
+
+void add_one(void* buffers[], void*) {
+  const Value v = value_of(buffers[0]);
+  std::fill_n(v.at, v.count, first_of(buffers[0]) + 1);
+}
+
+void add_other(void* buffers[], void*) {
+  const Value v = value_of(buffers[0]);
+  std::fill_n(v.at, v.count, first_of(buffers[0]) + first_of(buffers[1]));
+}
+
+starpu_codelet of_modes(void (*function)(void**, void*),
+                        std::initializer_list<starpu_data_access_mode> modes) {
+  starpu_codelet c{};
+  c.cpu_funcs[0] = function;
+  c.nbuffers = static_cast<int>(modes.size());
+  std::copy(modes.begin(), modes.end(), c.modes);
+  return c;
+}
+
+std::int64_t reductions(int rounds) {
+  static starpu_codelet zero = of_modes(set_zero, {STARPU_W}),
+                        sum = of_modes(add_other, {STARPU_RW, STARPU_R}),
+                        contribute = of_modes(add_one, {STARPU_REDUX}),
+                        checks = checking();
+  static starpu_mpi_tag_t next_tag = 0;
+  const int owner = processes - 1;
+  const auto add_datum = [&] {
+    starpu_data_handle_t handle;
+    starpu_vector_data_register(&handle, -1, 0, 8192, sizeof(std::int64_t));
+    starpu_mpi_data_register(handle, next_tag++, owner);
+    starpu_data_set_reduction_methods(handle, &sum, &zero);
+    return handle;
+  };
+  const auto check_at = [&](starpu_data_handle_t handle, std::int64_t expected, int at) {
+    starpu_mpi_task_insert(MPI_COMM_WORLD, &checks, STARPU_R, handle, STARPU_VALUE,
+                           &expected, sizeof expected, STARPU_EXECUTE_ON_NODE, at, 0);
+    starpu_data_unregister_submit(handle);
+  };
+  for (int round = 0; round < rounds; ++round) {
+    const starpu_data_handle_t result = add_datum();
+    for (int at = 0; at < processes; ++at)
+      starpu_mpi_task_insert(MPI_COMM_WORLD, &contribute, STARPU_REDUX, result,
+                             STARPU_EXECUTE_ON_NODE, at, 0);
+    starpu_mpi_redux_data(MPI_COMM_WORLD, result);
+    const starpu_data_handle_t beside[] = {add_datum(), add_datum()};
+    for (const starpu_data_handle_t handle : beside)
+      starpu_mpi_task_insert(MPI_COMM_WORLD, &zero, STARPU_W, handle, 0);
+    check_at(result, processes, 0);
+    for (const starpu_data_handle_t handle : beside) check_at(handle, 0, owner);
+  }
+  return rounds;
 }
 
 // --- Cholesky: lower triangle of tiles of kTile x kTile, columns first.
@@ -307,6 +376,9 @@ int main(int argc, char** argv) {
     const double start = starpu_timing_now();
     if (kind == "cholesky") {
       sum += cholesky(number);
+    } else if (kind == "reduces") {
+      sum += static_cast<double>(reductions(number));
+      starpu_mpi_wait_for_all(MPI_COMM_WORLD);
     } else if (kind == "waits") {
       sum += static_cast<double>(wait_for_messages(number));
     } else {
