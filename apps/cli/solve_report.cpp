@@ -237,7 +237,24 @@ void print_line(const SolveOptions& options, std::string_view text) {
   note(fmt::format("{}: {}", options.input_name(), text));
 }
 
-void print_notes(const SolveOptions& options, const SolveRun& run) {
+// Whether what is told of the factor alone, which nothing refines, may be that of another
+// matrix: where the factor has lost more of it than its smallest eigenvalue.
+bool tells_of_another(const SolveOptions& options, const Solver& solver,
+                      const SolveRun& run) {
+  const bool single = solver.precision() == Precision::kSingle;
+  const double lost = std::max(options.solver.low_rank, single ? 0x1p-24 : 0);
+  const bool inertia = solver.kind() == FactorKind::kLdlt &&
+                       solver.complex() != solver::ComplexSymmetry::kSymmetric;
+  return (inertia || run.determinant || run.complex_determinant) && run.solution.errors &&
+         lost * run.solution.errors->condition_1norm > 1;
+}
+
+void print_notes(const SolveOptions& options, const Solver& solver, const SolveRun& run) {
+  if (tells_of_another(options, solver, run))
+    print_line(options,
+               fmt::format("note: determinant and inertia are those of a matrix nearby: "
+                           "the factor has lost more than 1/{:.1e} of this one",
+                           run.solution.errors->condition_1norm));
   if (run.cholesky_failed)
     print_line(options, "note: not positive definite; factored as L D L^T");
   if (run.factor.pivots.perturbed > 0)
@@ -268,7 +285,7 @@ ExitStatus report_run(const SolveOptions& options, const Solver& solver,
   write_memory_page(options, solver, run);
   report.print(options.json);
 
-  print_notes(options, run);
+  print_notes(options, solver, run);
   for (const std::string& each : why) print_line(options, each);
   const Bytes peak = run.peak_resident(solver);
   const bool kept = !run.bound || peak <= *run.bound;

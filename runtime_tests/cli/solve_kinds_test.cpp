@@ -116,6 +116,27 @@ TEST(SolveKinds, TellsTheInertiaOfASaddlePoint) {
   EXPECT_EQ(object(refused)["positive_definite"], false);
 }
 
+// One eigenvalue is negative, and 1e-10 of the largest: solutions are refined, the sign
+// of a pivot is not.
+TEST(SolveKinds, SaysThatAnInertiaInSinglePrecisionMayBeAnothers) {
+  const int n = 200;
+  const double shift = (2 - 2 * std::cos(std::acos(-1.0) / (n + 1))) * (1 + 1e-6);
+  std::vector<std::string> entries;
+  for (int i = 1; i <= n; ++i) {
+    entries.push_back(fmt::format("{0} {0} {1}", i, 2 - shift));
+    if (i < n) entries.push_back(fmt::format("{} {} -1", i + 1, i));
+  }
+  const TemporaryFile matrix(matrix_text(n, entries));
+  for (const char* precision : {"double", "single"}) {
+    const Outcome outcome =
+        solve({matrix.path(), "--kind", "symmetric", "--precision", precision});
+    const bool says = outcome.err.find("of a matrix nearby") != std::string::npos;
+    const bool right = object(outcome)["negative_eigenvalues"] == 1;
+    EXPECT_TRUE(right || says) << precision << ": " << outcome.err;
+    EXPECT_EQ(says, precision == std::string("single")) << outcome.err;
+  }
+}
+
 TEST(SolveKinds, GoesOnWithoutCholeskyByItself) {
   // |a_ij|^2 < a_ii a_jj everywhere, but the determinant is -1.376
   const TemporaryFile matrix(
