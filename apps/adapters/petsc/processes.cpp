@@ -103,6 +103,15 @@ PetscErrorCode Processes::share(std::int64_t* of_host) const {
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode Processes::everywhere(bool* so) const {
+  PetscFunctionBegin;
+  if (!several()) PetscFunctionReturn(0);
+  int all = *so ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm_));
+  *so = all == 1;
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode Processes::tell(void* bytes, int count) {
   PetscFunctionBegin;
   if (!several()) PetscFunctionReturn(0);

@@ -46,6 +46,8 @@ class Processes {
 
   /// The least part, over the processes, of what those of a host divide evenly.
   PetscErrorCode share(std::int64_t* of_host) const;
+  /// Whether it is so at every process, at each.
+  PetscErrorCode everywhere(bool* so) const;
   /// Process 0's numbers, everywhere.
   PetscErrorCode tell(void* bytes, int count);
   /// Numbers of every process one after the other, at process 0.

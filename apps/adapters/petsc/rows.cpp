@@ -31,26 +31,53 @@ PetscErrorCode for_each_row(Mat matrix, Visit visit) {
   PetscFunctionReturn(0);
 }
 
-}  // namespace
-
-PetscErrorCode Rows::read_own_pattern(Mat matrix) {
+// Calls visit(n, offsets, columns) with those of a matrix of one process.
+template <class Visit>
+PetscErrorCode with_rows(Mat matrix, Visit visit) {
   PetscFunctionBegin;
   PetscInt n = 0;
   const PetscInt *ia = nullptr, *ja = nullptr;
   PetscBool done = PETSC_FALSE;
   PetscCall(MatGetRowIJ(matrix, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "rows of this matrix are not there");
-  for (PetscInt i = 0; i < n; ++i) {
-    for (PetscInt at = ia[i]; at < ia[i + 1]; ++at) {
-      if (!takes(i, ja[at])) continue;
-      columns_.push_back(ja[at]);
-      taken_.push_back(at);
-    }
-    starts_.push_back(static_cast<PetscInt>(columns_.size()));
-  }
-  if (static_cast<PetscInt>(taken_.size()) == ia[n]) taken_.clear();
+  visit(n, ia, ja);
   PetscCall(MatRestoreRowIJ(matrix, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscFunctionReturn(0);
+}
+
+}  // namespace
+
+void Fingerprint::add(const PetscInt* numbers, PetscInt count) {
+  for (PetscInt k = 0; k < count; ++k) {
+    sum_ = (sum_ ^ static_cast<std::uint64_t>(numbers[k])) * 0x9e3779b97f4a7c15u;
+    sum_ ^= sum_ >> 32;
+  }
+}
+
+PetscErrorCode Rows::check_pattern(const Fingerprint& found,
+                                   const Processes& processes) const {
+  PetscFunctionBegin;
+  bool same = found == pattern_;
+  PetscCall(processes.everywhere(&same));
+  PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+             "Espalier: a matrix of another pattern than the one that was analysed");
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode Rows::read_own_pattern(Mat matrix) {
+  return with_rows(matrix, [&](PetscInt n, const PetscInt* ia, const PetscInt* ja) {
+    pattern_.add(ia, n + 1);
+    pattern_.add(ja, ia[n]);
+    for (PetscInt i = 0; i < n; ++i) {
+      for (PetscInt at = ia[i]; at < ia[i + 1]; ++at) {
+        if (!takes(i, ja[at])) continue;
+        columns_.push_back(ja[at]);
+        taken_.push_back(at);
+      }
+      starts_.push_back(static_cast<PetscInt>(columns_.size()));
+    }
+    if (static_cast<PetscInt>(taken_.size()) == ia[n]) taken_.clear();
+  });
 }
 
 PetscErrorCode Rows::gather_pattern(Mat matrix, Processes& processes) {
@@ -59,6 +86,8 @@ PetscErrorCode Rows::gather_pattern(Mat matrix, Processes& processes) {
   PetscCall(for_each_row(matrix, [&](PetscInt row, PetscInt count, const PetscInt* given,
                                      const PetscScalar*) {
     const std::size_t before = columns.size();
+    pattern_.add(&count, 1);
+    pattern_.add(given, count);
     for (PetscInt k = 0; k < count; ++k)
       if (takes(row, given[k])) columns.push_back(given[k]);
     counts.push_back(static_cast<PetscInt>(columns.size() - before));
@@ -75,6 +104,7 @@ PetscErrorCode Rows::read_pattern(Mat matrix, bool upper, Processes& processes) 
   starts_.assign(1, 0);
   columns_.clear();
   taken_.clear();
+  pattern_ = {};
   if (processes.several())
     PetscCall(gather_pattern(matrix, processes));
   else
@@ -87,9 +117,16 @@ void Rows::release_pattern() {
   decltype(columns_)().swap(columns_);
 }
 
-PetscErrorCode Rows::read_own_values(Mat matrix, const double** values) {
+PetscErrorCode Rows::read_own_values(Mat matrix, const Processes& processes,
+                                     const double** values) {
   PetscFunctionBegin;
   PetscBool halved = PETSC_FALSE;
+  Fingerprint found;
+  PetscCall(with_rows(matrix, [&](PetscInt n, const PetscInt* ia, const PetscInt* ja) {
+    found.add(ia, n + 1);
+    found.add(ja, ia[n]);
+  }));
+  PetscCall(check_pattern(found, processes));
   PetscCall(is_of_type(matrix, MATSEQSBAIJ, &halved));
   if (halved) {
     PetscScalar* writable = nullptr;
@@ -110,15 +147,19 @@ PetscErrorCode Rows::read_values(Mat matrix, Processes& processes,
                                  const double** values) {
   PetscFunctionBegin;
   if (!processes.several()) {
-    PetscCall(read_own_values(matrix, values));
+    PetscCall(read_own_values(matrix, processes, values));
     PetscFunctionReturn(0);
   }
   std::vector<double> own;
+  Fingerprint found;
   PetscCall(for_each_row(matrix, [&](PetscInt row, PetscInt count,
                                      const PetscInt* columns, const PetscScalar* given) {
+    found.add(&count, 1);
+    found.add(columns, count);
     for (PetscInt k = 0; k < count; ++k)
       if (takes(row, columns[k])) own.push_back(given[k]);
   }));
+  PetscCall(check_pattern(found, processes));
   PetscCall(processes.gather(own, values_));
   *values = values_.data();
   PetscFunctionReturn(0);

@@ -2,9 +2,22 @@
 
 // Matrices of PETSc's as the solver takes them.
 
+#include <cstdint>
+#include <vector>
+
 #include "processes.h"
 
 namespace espalier::adapters {
+
+/// Of a pattern, in a number: two of them as good as never have the same one.
+class Fingerprint {
+ public:
+  void add(const PetscInt* numbers, PetscInt count);
+  bool operator==(const Fingerprint&) const = default;
+
+ private:
+  std::uint64_t sum_ = 0;
+};
 
 /// Rows with their columns from 0, of a Cholesky factorisation the upper triangle; those
 /// of a matrix over several processes at process 0.
@@ -18,7 +31,8 @@ class Rows {
   /// It is known to the solver.
   void release_pattern();
 
-  /// The values of the pattern, collective; valid until restore_values().
+  /// The values of the pattern, collective; valid until restore_values(). A matrix of
+  /// another pattern is PETSC_ERR_ARG_WRONG.
   PetscErrorCode read_values(Mat matrix, Processes& processes, const double** values);
   PetscErrorCode restore_values(Mat matrix, const Processes& processes);
 
@@ -28,10 +42,14 @@ class Rows {
     return !upper_ || column >= row;
   }
   PetscErrorCode read_own_pattern(Mat matrix);
-  PetscErrorCode read_own_values(Mat matrix, const double** values);
+  PetscErrorCode read_own_values(Mat matrix, const Processes& processes,
+                                 const double** values);
+  PetscErrorCode check_pattern(const Fingerprint& found,
+                               const Processes& processes) const;
   PetscErrorCode gather_pattern(Mat matrix, Processes& processes);
 
   bool upper_ = false;
+  Fingerprint pattern_;  // of the own rows
   std::vector<PetscInt> starts_, columns_;
   // Of one process.
   std::vector<PetscInt> taken_;            // of PETSc's values; empty: all in order

@@ -202,6 +202,41 @@ static PetscErrorCode run_singular(PetscInt n) {
   PetscFunctionReturn(0);
 }
 
+/* Values of a matrix that has more entries, or fewer, than the one that was analysed. */
+static PetscErrorCode run_other_pattern(PetscInt n) {
+  Mat matrix[2], factor;
+  MatFactorInfo info;
+  PetscFunctionBeginUser;
+  PetscCall(MatFactorInfoInitialize(&info));
+  for (int k = 0; k < 2; ++k) {
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 2, NULL, 2,
+                           NULL, &matrix[k]));
+    PetscInt first, last;
+    PetscCall(MatGetOwnershipRange(matrix[k], &first, &last));
+    for (PetscInt i = first; i < last; ++i) {
+      PetscCall(MatSetValue(matrix[k], i, i, 2, INSERT_VALUES));
+      if (k == 1 && i == 1) PetscCall(MatSetValue(matrix[k], i, 0, 1, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(matrix[k], MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(matrix[k], MAT_FINAL_ASSEMBLY));
+  }
+  for (int k = 0; k < 2; ++k) {
+    PetscCall(MatGetFactor(matrix[k], "espalier", MAT_FACTOR_LU, &factor));
+    PetscCall(MatLUFactorSymbolic(factor, matrix[k], NULL, NULL, &info));
+    PetscCall(MatLUFactorNumeric(factor, matrix[k], &info));
+    PetscCall(PetscPushErrorHandler(PetscIgnoreErrorHandler, NULL));
+    const PetscErrorCode status = MatLUFactorNumeric(factor, matrix[1 - k], &info);
+    PetscCall(PetscPopErrorHandler());
+    PetscCheck(status == PETSC_ERR_ARG_WRONG, PETSC_COMM_WORLD, PETSC_ERR_USER,
+               "another pattern: status %d", (int)status);
+    PetscCall(MatLUFactorNumeric(factor, matrix[k], &info));
+    PetscCall(MatDestroy(&factor));
+  }
+  for (int k = 0; k < 2; ++k) PetscCall(MatDestroy(&matrix[k]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "another pattern: refused, ok\n"));
+  PetscFunctionReturn(0);
+}
+
 /* An entry of the matrix or of the right-hand side that is NaN or infinite, and what was
  * there before: KSP says that it diverged, and the program goes on. */
 static PetscErrorCode run_not_finite(PetscInt n, PCType factor) {
@@ -326,7 +361,7 @@ int main(int count, char** arguments) {
       {"sbaij, cholesky", MATSBAIJ, PCCHOLESKY, {0, 0}, 0, PETSC_FALSE},
       {"sbaij, indefinite", MATSBAIJ, PCCHOLESKY, {0, 0}, -3.3, PETSC_FALSE}};
   PetscInt points = 50;
-  PetscBool alone, strange;
+  PetscBool alone, strange, ours;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-points", &points, &alone));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-not_finite", &strange));
   for (int k = 0; k < (alone ? 1 : 5); ++k) PetscCall(run_linear(&cases[k], points));
@@ -334,6 +369,8 @@ int main(int count, char** arguments) {
   if (strange) PetscCall(run_not_finite(8, PCLU));
   if (strange) PetscCall(run_not_finite(8, PCCHOLESKY));
   if (!alone) PetscCall(run_nonlinear());
+  PetscCall(MatSolverTypeGet("espalier", MATSEQAIJ, MAT_FACTOR_LU, &ours, NULL, NULL));
+  if (!alone && ours) PetscCall(run_other_pattern(20));
   PetscCall(PetscFinalize());
   return 0;
 }
