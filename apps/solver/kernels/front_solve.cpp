@@ -78,88 +78,7 @@ ESPALIER_MULTIVERSION void backward_any(const FewPivots<T>& front, const T* own,
       });
 }
 
-constexpr int kAbreast = 8;  // vectors side by side
-
-// Of `lanes` vectors, which are kAbreast if that is a constant of this copy of the loops.
-template <int kColumns, class T>
-[[gnu::always_inline]] inline void apply_lanes(const FewColumns<T>& a, int lanes,
-                                               const T* x, std::int64_t ldx, T* y,
-                                               std::int64_t ldy) {
-  T value[kColumns][kAbreast] = {};
-  for (int k = 0; k < kColumns; ++k)
-    for (int l = 0; l < lanes; ++l) value[k][l] = x[k + l * ldx];
-  for (std::int32_t i = 0; i < a.rows; ++i) {
-    T sum[kAbreast] = {};
-    for (int k = 0; k < kColumns; ++k) {
-      const T entry = a.data[i + k * a.leading];
-      for (int l = 0; l < kAbreast; ++l) sum[l] += entry * value[k][l];
-    }
-    T* const to = y + a.places[i];
-    for (int l = 0; l < lanes; ++l) to[l * ldy] -= sum[l];
-  }
-}
-
-template <int kColumns, class T>
-[[gnu::always_inline]] inline void apply_lanes_transposed(const FewColumns<T>& a,
-                                                          int lanes, const T* y,
-                                                          std::int64_t ldy, T* x,
-                                                          std::int64_t ldx) {
-  T sum[kColumns][kAbreast] = {};
-  for (std::int32_t i = 0; i < a.rows; ++i) {
-    T value[kAbreast] = {};
-    for (int l = 0; l < lanes; ++l) value[l] = y[a.places[i] + l * ldy];
-    for (int k = 0; k < kColumns; ++k) {
-      const T entry = across(a.data[i + k * a.leading]);
-      for (int l = 0; l < kAbreast; ++l) sum[k][l] += entry * value[l];
-    }
-  }
-  for (int k = 0; k < kColumns; ++k)
-    for (int l = 0; l < lanes; ++l) x[k + l * ldx] -= sum[k][l];
-}
-
-template <class T>
-ESPALIER_MULTIVERSION void apply_any(const FewColumns<T>& a, std::int32_t nrhs,
-                                     const T* x, std::int64_t ldx, T* y,
-                                     std::int64_t ldy) {
-  unroll(
-      a.columns, [&]<int kColumns>() __attribute__((always_inline)) {
-        std::int32_t v = 0;
-        for (; v + kAbreast <= nrhs; v += kAbreast)
-          apply_lanes<kColumns>(a, kAbreast, x + v * ldx, ldx, y + v * ldy, ldy);
-        if (v < nrhs)
-          apply_lanes<kColumns>(a, nrhs - v, x + v * ldx, ldx, y + v * ldy, ldy);
-      });
-}
-
-template <class T>
-ESPALIER_MULTIVERSION void apply_any_transposed(const FewColumns<T>& a, std::int32_t nrhs,
-                                                const T* y, std::int64_t ldy, T* x,
-                                                std::int64_t ldx) {
-  unroll(
-      a.columns, [&]<int kColumns>() __attribute__((always_inline)) {
-        std::int32_t v = 0;
-        for (; v + kAbreast <= nrhs; v += kAbreast)
-          apply_lanes_transposed<kColumns>(a, kAbreast, y + v * ldy, ldy, x + v * ldx,
-                                           ldx);
-        if (v < nrhs)
-          apply_lanes_transposed<kColumns>(a, nrhs - v, y + v * ldy, ldy, x + v * ldx,
-                                           ldx);
-      });
-}
-
 }  // namespace
-
-template <class T>
-void apply_few(const FewColumns<T>& a, std::int32_t nrhs, const T* x, std::int64_t ldx,
-               T* y, std::int64_t ldy) {
-  apply_any(a, nrhs, x, ldx, y, ldy);
-}
-
-template <class T>
-void apply_few_transposed(const FewColumns<T>& a, std::int32_t nrhs, const T* y,
-                          std::int64_t ldy, T* x, std::int64_t ldx) {
-  apply_any_transposed(a, nrhs, y, ldy, x, ldx);
-}
 
 template <class T>
 void forward_few(const FewPivots<T>& front, T* own, T* x, const OutsideRows<T>& beyond) {
@@ -171,13 +90,9 @@ void backward_few(const FewPivots<T>& front, const T* own, const T* x, T* to) {
   backward_any(front, own, x, to);
 }
 
-#define ESPALIER_INSTANTIATE(T)                                                       \
-  template void forward_few(const FewPivots<T>&, T*, T*, const OutsideRows<T>&);      \
-  template void backward_few(const FewPivots<T>&, const T*, const T*, T*);            \
-  template void apply_few(const FewColumns<T>&, std::int32_t, const T*, std::int64_t, \
-                          T*, std::int64_t);                                          \
-  template void apply_few_transposed(const FewColumns<T>&, std::int32_t, const T*,    \
-                                     std::int64_t, T*, std::int64_t);
+#define ESPALIER_INSTANTIATE(T)                                                  \
+  template void forward_few(const FewPivots<T>&, T*, T*, const OutsideRows<T>&); \
+  template void backward_few(const FewPivots<T>&, const T*, const T*, T*);
 ESPALIER_FOR_ENTRIES(ESPALIER_INSTANTIATE)
 #undef ESPALIER_INSTANTIATE
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Solves with a front of few pivots, and vectors that stay where they are. T:
-// matrix/entry.h.
+// Solves with a front of few pivots and one vector, which stays where it is. Cholesky.
+// T: matrix/entry.h.
 
 #include <cstdint>
 #include <limits>
@@ -31,8 +31,7 @@ struct OutsideRows {
   const std::int32_t* place = nullptr;
 };
 
-/// Of one vector, and Cholesky: own := L^-1 own of the pivots, and what that takes from
-/// the rows below.
+/// own := L^-1 own of the pivots, and what that takes from the rows below.
 /// @param own  the pivots' part of x
 template <class T>
 void forward_few(const FewPivots<T>& front, T* own, T* x, const OutsideRows<T>& beyond);
@@ -41,25 +40,5 @@ void forward_few(const FewPivots<T>& front, T* own, T* x, const OutsideRows<T>& 
 /// @param own  what forward_few() left; may be `to`
 template <class T>
 void backward_few(const FewPivots<T>& front, const T* own, const T* x, T* to);
-
-/// Rows of a panel with few columns, one after the other, and where each is in vectors.
-template <class T>
-struct FewColumns {
-  std::int32_t rows, columns;  ///< of these at most kFewPivots
-  const T* data;
-  std::int64_t leading;
-  const std::int32_t* places;
-};
-
-/// Many vectors, eight side by side: y[places] := y[places] - A x.
-/// @param x  of A's columns
-template <class T>
-void apply_few(const FewColumns<T>& a, std::int32_t nrhs, const T* x, std::int64_t ldx,
-               T* y, std::int64_t ldy);
-
-/// x := x - A^H y[places], likewise.
-template <class T>
-void apply_few_transposed(const FewColumns<T>& a, std::int32_t nrhs, const T* y,
-                          std::int64_t ldy, T* x, std::int64_t ldx);
 
 }  // namespace espalier::solver::kernels

@@ -62,7 +62,7 @@ bool FrontSolve<T>::is_narrow(std::int32_t front, std::int32_t count) const {
 template <class T>
 bool FrontSolve<T>::has_narrow_panel(std::int32_t front, std::int32_t count) const {
   const std::int32_t pivots = view_.symbolic.pivots(front);
-  return pivots <= (count == 1 ? kNarrow : kernels::kFewPivots) &&
+  return pivots <= (count == 1 ? kNarrow : kNarrowOfTwo) && count <= kFewVectors &&
          pivots <= view_.tree.block_width[front] && !view_.tree.is_tiled[front] &&
          view_.factor.delays_of(front) == nullptr &&
          view_.factor.low_rank_of(front) == nullptr;
@@ -106,7 +106,6 @@ void FrontSolve<T>::forward_narrow(const Narrow& front,
                                    std::span<const std::int32_t> rows,
                                    const Vectors<T>& b, const AncestorRows<T>& ancestors,
                                    T* left) const {
-  if (b.count > kFewVectors) return forward_side_by_side(front, rows, b, ancestors);
   const std::int32_t pivots = front.pivots;
   const auto place = [&](std::int32_t k) {
     return front.first_order != nullptr ? front.first_order[k] : k;
@@ -134,7 +133,6 @@ template <class T>
 void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* rows,
                                     const Vectors<T>& z, const Vectors<T>& x,
                                     T* above) const {
-  if (x.count > kFewVectors) return backward_side_by_side(front, rows, z, x);
   const std::int32_t pivots = front.pivots;
   const auto at = [](const std::int32_t* order, std::int32_t k) {
     return order != nullptr ? order[k] : k;
@@ -156,50 +154,6 @@ void FrontSolve<T>::backward_narrow(const Narrow& front, const std::int32_t* row
                               y.data(), pivots);
     for (std::int32_t k = 0; k < pivots; ++k)
       known[front.column + at(front.second_order, k)] = y[k];
-  }
-}
-
-template <class T>
-void FrontSolve<T>::forward_side_by_side(const Narrow& front,
-                                         std::span<const std::int32_t> rows,
-                                         const Vectors<T>& b,
-                                         const AncestorRows<T>& ancestors) const {
-  const std::int32_t below = ancestors.find_places(rows), pivots = front.pivots;
-  std::array<T, kernels::kFewPivots * kSideBySide> work;
-  for (std::int32_t v = 0; v < b.count; v += kSideBySide) {
-    const std::int32_t count = std::min(kSideBySide, b.count - v);
-    const Vectors<T> part{b.data + v * b.stride, b.stride, count},
-        own = part.from(front.column), x{work.data(), pivots, count};
-    gather(pivots, front.first_order, own, x);
-    solve_forward(pivots, front.diagonal, pivots, front.leading, x);
-    scatter(pivots, front.first_order, x, own);
-    kernels::apply_few<T>({below, pivots, front.panel[0], front.leading, rows.data()},
-                          count, x.data, pivots, part.data, part.stride);
-    kernels::apply_few<T>({front.below - below, pivots, front.panel[0] + below,
-                           front.leading, ancestors.place},
-                          count, x.data, pivots,
-                          ancestors.out.data + v * ancestors.out.stride,
-                          ancestors.out.stride);
-  }
-}
-
-template <class T>
-void FrontSolve<T>::backward_side_by_side(const Narrow& front, const std::int32_t* rows,
-                                          const Vectors<T>& z,
-                                          const Vectors<T>& x) const {
-  const std::int32_t pivots = front.pivots;
-  std::array<T, kernels::kFewPivots * kSideBySide> work;
-  for (std::int32_t v = 0; v < x.count; v += kSideBySide) {
-    const std::int32_t count = std::min(kSideBySide, x.count - v);
-    const Vectors<T> known{x.data + v * x.stride, x.stride, count},
-        left{z.data + v * z.stride, z.stride, count}, y{work.data(), pivots, count};
-    gather(pivots, front.first_order, left.from(front.column), y);
-    if (front.d != nullptr) kernels::divide_by_d(pivots, front.d, count, y.data, pivots);
-    kernels::apply_few_transposed<T>(
-        {front.below, pivots, front.panel[1], front.leading, rows}, count, known.data,
-        known.stride, y.data, pivots);
-    solve_backward(pivots, front.diagonal, pivots, front.leading, y);
-    scatter(pivots, front.second_order, y, known.from(front.column));
   }
 }
 
@@ -264,11 +218,6 @@ void FrontSolve<T>::backward_single(std::int32_t front, const T* storage,
   template void FrontSolve<T>::backward_narrow(const Narrow&, const std::int32_t*,       \
                                                const Vectors<T>&, const Vectors<T>&, T*) \
       const;                                                                             \
-  template void FrontSolve<T>::forward_side_by_side(                                     \
-      const Narrow&, std::span<const std::int32_t>, const Vectors<T>&,                   \
-      const AncestorRows<T>&) const;                                                     \
-  template void FrontSolve<T>::backward_side_by_side(                                    \
-      const Narrow&, const std::int32_t*, const Vectors<T>&, const Vectors<T>&) const;   \
   template void FrontSolve<T>::forward_single(std::int32_t, const T*, const Vectors<T>&, \
                                               const AncestorRows<T>&) const;             \
   template void FrontSolve<T>::backward_single(                                          \

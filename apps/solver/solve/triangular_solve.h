@@ -218,10 +218,9 @@ class FrontSolve {
   void backward_single(std::int32_t front, const T* storage, const Vectors<T>& z,
                        const Vectors<T>& x) const;
   // A front of few pivots, without delays: its part of the vectors stays where it is.
-  // Of one vector loops solve for so many, of several for kFewPivots.
-  static constexpr std::int32_t kNarrow = 32;
-  // Of more vectors so many are taken at once, row by row of them.
-  static constexpr std::int32_t kFewVectors = 2, kSideBySide = 32;
+  static constexpr std::int32_t kNarrow = 32;  // as many as are solved for by loops,
+  static constexpr std::int32_t kNarrowOfTwo = kernels::kFewPivots;  // of two vectors,
+  static constexpr std::int32_t kFewVectors = 2;  // for more of them BLAS does better
   struct Narrow {
     std::int32_t column, pivots, below, leading;  // first column; rows below the pivots
     const T* diagonal;
@@ -238,10 +237,6 @@ class FrontSolve {
                       T* left) const;
   void backward_narrow(const Narrow& front, const std::int32_t* rows, const Vectors<T>& z,
                        const Vectors<T>& x, T* above) const;
-  void forward_side_by_side(const Narrow& front, std::span<const std::int32_t> rows,
-                            const Vectors<T>& b, const AncestorRows<T>& ancestors) const;
-  void backward_side_by_side(const Narrow& front, const std::int32_t* rows,
-                             const Vectors<T>& z, const Vectors<T>& x) const;
   void gather_slots(std::int32_t front, const Vectors<T>& z, const Vectors<T>& x,
                     Local& local) const;
   // @param x  of the block's own rows

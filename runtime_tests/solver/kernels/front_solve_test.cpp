@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <complex>
 #include <vector>
 
 #include "random_entries.h"
@@ -117,71 +116,6 @@ TEST_F(FrontSolveKernels, ReachRowsOutside) {
                         {static_cast<std::int32_t>(first), outside.data(), place.data()});
     for (std::int32_t i = 0; i < kSize; ++i)
       ASSERT_EQ(i < limit ? inside[i] : outside[kSize - 1 - i], whole[i]) << "row " << i;
-  }
-}
-
-// A panel of few columns, and vectors of kSize and of `columns` entries.
-template <class T>
-class FewColumnsOf : public RandomEntries<T> {
- protected:
-  static constexpr std::int32_t kSize = 40, kMost = 21;
-
-  FewColumnsOf() : RandomEntries<T>(5) {
-    columns = this->draw(1, kFewPivots);
-    for (std::int32_t row = 0; row < kSize; ++row)
-      if (this->draw(0, 2) == 0) places.push_back(row);
-    leading = static_cast<std::int32_t>(places.size()) + this->draw(0, 3);
-    panel = numbers(leading * kFewPivots);
-  }
-  std::vector<T> numbers(std::int32_t count) {
-    std::vector<T> result(static_cast<std::size_t>(count));
-    for (T& each : result) each = this->value();
-    return result;
-  }
-  void redraw() {
-    columns = this->draw(1, kFewPivots);
-    x = numbers(columns * kMost);
-    y = numbers(kSize * kMost);
-  }
-  [[nodiscard]] FewColumns<T> few() const {
-    return {static_cast<std::int32_t>(places.size()), columns, panel.data(), leading,
-            places.data()};
-  }
-
-  std::int32_t columns = 0, leading = 0;
-  std::vector<std::int32_t> places;
-  std::vector<T> panel, x, y;
-};
-
-using FewColumnsTypes = testing::Types<float, double, std::complex<double>>;
-TYPED_TEST_SUITE(FewColumnsOf, FewColumnsTypes);
-
-template <class T>
-void expect_close(T found, T expected) {
-  ASSERT_NEAR(std::abs(found - expected), 0, sizeof(RealOf<T>) < 8 ? 1e-4 : kTolerance);
-}
-
-TYPED_TEST(FewColumnsOf, MatchPlainLoopsForAnyNumberOfVectors) {
-  using T = TypeParam;
-  for (std::int32_t nrhs = 0; nrhs <= this->kMost; ++nrhs) {
-    this->redraw();
-    const FewColumns<T> a = this->few();
-    std::vector<T> below = this->y, above = this->x;
-    apply_few<T>(a, nrhs, this->x.data(), a.columns, below.data(), this->kSize);
-    apply_few_transposed<T>(a, nrhs, this->y.data(), this->kSize, above.data(),
-                            a.columns);
-    std::vector<T> down = this->y, up = this->x;
-    for (std::int32_t v = 0; v < nrhs; ++v)
-      for (std::int32_t k = 0; k < a.columns; ++k)
-        for (std::int32_t i = 0; i < a.rows; ++i) {
-          const T entry = a.data[i + k * a.leading];
-          const std::int32_t at = a.places[i] + v * this->kSize;
-          down[at] -= entry * this->x[k + v * a.columns];
-          up[k + v * a.columns] -= across(entry) * this->y[at];
-        }
-    for (std::size_t k = 0; k < below.size(); ++k) expect_close(below[k], down[k]);
-    for (std::size_t k = 0; k < above.size(); ++k) expect_close(above[k], up[k]);
-    if (this->HasFatalFailure()) FAIL() << nrhs << " vectors, " << a.columns;
   }
 }
 
