@@ -23,7 +23,7 @@ namespace {
 // are.
 constexpr int kFar = 500;
 
-// Vectors that kernels take at once.
+// Vectors that products of BLAS have the same bits in groups of.
 constexpr std::int32_t kAlike = 8;
 
 void scale_by(std::span<double> vector, int exponent) {
