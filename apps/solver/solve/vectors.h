@@ -18,32 +18,36 @@ struct Vectors {
   }
 };
 
-/// Rows of each vector: to[k] = from[order[k]] for k < n; order null: as they are.
-template <class T>
-void gather(std::int32_t n, const std::int32_t* order, const Vectors<T>& from,
-            const Vectors<T>& to) {
+/// Rows k < n of each vector, by move(source, target, k); `order` null: as they are.
+template <class T, class Move>
+void move_rows(std::int32_t n, const std::int32_t* order, const Vectors<T>& from,
+               const Vectors<T>& to, const Move& move) {
   for (std::int32_t v = 0; v < to.count; ++v) {
     const T* const source = from.data + v * from.stride;
     T* const target = to.data + v * to.stride;
     if (order == nullptr)
       std::copy_n(source, n, target);
     else
-      for (std::int32_t k = 0; k < n; ++k) target[k] = source[order[k]];
+      for (std::int32_t k = 0; k < n; ++k) move(source, target, k);
   }
+}
+
+/// to[k] = from[order[k]], likewise.
+template <class T>
+void gather(std::int32_t n, const std::int32_t* order, const Vectors<T>& from,
+            const Vectors<T>& to) {
+  move_rows(n, order, from, to, [order](const T* source, T* target, std::int32_t k) {
+    target[k] = source[order[k]];
+  });
 }
 
 /// to[order[k]] = from[k], likewise.
 template <class T>
 void scatter(std::int32_t n, const std::int32_t* order, const Vectors<T>& from,
              const Vectors<T>& to) {
-  for (std::int32_t v = 0; v < to.count; ++v) {
-    const T* const source = from.data + v * from.stride;
-    T* const target = to.data + v * to.stride;
-    if (order == nullptr)
-      std::copy_n(source, n, target);
-    else
-      for (std::int32_t k = 0; k < n; ++k) target[order[k]] = source[k];
-  }
+  move_rows(n, order, from, to, [order](const T* source, T* target, std::int32_t k) {
+    target[order[k]] = source[k];
+  });
 }
 
 }  // namespace espalier::solver
